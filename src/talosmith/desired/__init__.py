@@ -1,0 +1,1 @@
+"""Pure: from a Cluster to what should be."""

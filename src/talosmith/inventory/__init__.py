@@ -1,0 +1,1 @@
+"""Inventory files become a Cluster."""

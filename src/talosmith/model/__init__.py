@@ -1,0 +1,1 @@
+"""Frozen facts that everything else is made of. Imports nothing of ours."""

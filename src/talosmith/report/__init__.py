@@ -1,0 +1,1 @@
+"""What happened and what was found, as text, tables and data."""

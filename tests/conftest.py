@@ -1,0 +1,46 @@
+"""What every test may ask for, and the rule that nothing is skipped quietly."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tools.peers import PeerUnavailable, find
+
+NO_SKIPS = os.environ.get("TALOSMITH_NO_SKIPS") == "1"
+
+
+@pytest.fixture(scope="session")
+def peer() -> Callable[[str], Path]:
+    """`peer("talosctl")` is the path of the real tool; without it the test is skipped and listed at the end."""
+
+    def path_of(binary: str) -> Path:
+        try:
+            return find(binary)
+        except PeerUnavailable as problem:
+            pytest.skip(str(problem))
+
+    return path_of
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "peer" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.peer)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    if skipped and NO_SKIPS:
+        terminalreporter.write_line(f"{len(skipped)} tests were skipped, and here none may be", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if NO_SKIPS and exitstatus == 0 and reporter is not None and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

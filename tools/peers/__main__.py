@@ -1,0 +1,30 @@
+"""`python -m tools.peers [NAME …]`: build what is missing, one line each, and say how long it took."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from tools.peers import RECIPES, PeerUnavailable, build, built
+
+
+def main(names: list[str]) -> int:
+    failed = 0
+    for recipe in [RECIPES[name] for name in names] or RECIPES.values():
+        if built(recipe):
+            print(f"{recipe.name} {recipe.version}: there", flush=True)
+            continue
+        print(f"{recipe.name} {recipe.version}: building …", flush=True)
+        started = time.monotonic()
+        try:
+            build(recipe)
+        except PeerUnavailable as problem:
+            failed += 1
+            print(f"{recipe.name} {recipe.version}: FAILED\n{problem}", flush=True)
+        else:
+            print(f"{recipe.name} {recipe.version}: built in {time.monotonic() - started:.0f} s", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
