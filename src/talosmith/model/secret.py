@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 
 class Secret:
     """Text that only `reveal()` gives back. Not a `str`, so it cannot slip into a message by formatting."""
 
     __slots__ = ("_text",)
-    _text: Final[str]
+    _text: str
 
     def __init__(self, text: str) -> None:
         object.__setattr__(self, "_text", text)

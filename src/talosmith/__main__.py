@@ -1,0 +1,20 @@
+"""The command `talosmith`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    if sys.argv[1:] in (["--version"], ["-V"]):  # needs nothing else of ours
+        from talosmith import __version__
+
+        sys.stdout.write(f"talosmith {__version__}\n")
+        return
+    from talosmith.cli.app import run
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

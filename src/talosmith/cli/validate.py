@@ -1,0 +1,33 @@
+"""`talosmith validate`"""
+
+from __future__ import annotations
+
+import sys
+
+from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
+from talosmith.errors import InventoryError
+from talosmith.inventory import check
+from talosmith.report.problems import as_text, summary
+from talosmith.report.style import Style
+
+app = application("Check the inventory; every problem at once, with its place. Nothing is touched.")
+
+
+@app.command()
+def validate(
+    inventory: InventoryOption = None, environment: EnvironmentOption = None, output: OutputOption = Output.TEXT
+) -> int:
+    """Check the inventory; every problem at once, with its place. Nothing is touched."""
+    report = check(inventory, environment)
+    if output is not Output.TEXT:
+        emit({"valid": report.valid, "file": report.file, "problems": report.problems}, output)
+        return 0 if report.valid else InventoryError.exit_code
+    if not report.valid:
+        raise InventoryError(report.problems)
+    if report.problems:
+        sys.stderr.write(as_text(report.problems, Style(sys.stderr)) + "\n")
+    cluster, told = report.cluster, summary(report.problems)
+    nodes = f"{len(cluster.controlplanes)} + {len(cluster.workers)} nodes on {cluster.provider.name}"
+    verdict = f"{report.file} is valid: {cluster.name}, {nodes}" + (f" ({told})" if told else "")
+    emit(None, output, lambda style: style.green("✓ ") + verdict)
+    return 0

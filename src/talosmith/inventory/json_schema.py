@@ -1,0 +1,87 @@
+"""The inventory's JSON Schema: for editors, and for telling which keys are known at a place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Literal
+
+from talosmith.inventory.parse import Path
+from talosmith.inventory.schema import Inventory
+
+NODES_KEYS = ("controlplane", "workers")
+
+
+@cache
+def full_schema() -> dict[str, Any]:
+    return Inventory.model_json_schema(mode="validation")
+
+
+def editor_schema(part: Literal["cluster", "nodes"] = "cluster") -> dict[str, Any]:
+    """The schema an editor checks one file with.
+
+    A file of an environment changes a few values of another inventory, so a section in it may be incomplete:
+    `required` is kept only where a list's items need it, and at the top unless the file extends another.
+    """
+    import copy
+
+    schema = copy.deepcopy(full_schema())
+    required = schema.pop("required", [])
+    for name, definition in schema["$defs"].items():
+        if name not in ("NodeEntry",):
+            definition.pop("required", None)
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "talosmith inventory"
+    if part == "nodes":
+        schema["title"] = "talosmith nodes"
+        schema["properties"] = {key: schema["properties"][key] for key in NODES_KEYS}
+    else:
+        schema["if"] = {"not": {"required": ["extends"]}}
+        schema["then"] = {"required": required}
+    return schema
+
+
+def keys_at(path: Path) -> set[str]:
+    """The keys that may stand at a path of the inventory."""
+    found = [full_schema()]
+    for step in path:
+        found = [below for schema in found for below in _below(schema, step)]
+    return {key for schema in found for option in _options(schema) for key in option.get("properties", {})}
+
+
+@cache
+def _places() -> dict[str, list[str]]:
+    places: dict[str, list[str]] = {}
+    for section, schema in full_schema()["properties"].items():
+        for option in _options(schema):
+            for key in option.get("properties", {}):
+                places.setdefault(key, []).append(f"{section}.{key}")
+    return places
+
+
+def places_of(key: str) -> list[str]:
+    """Where else a key would be known: `network.vip` for `vip`."""
+    return _places().get(key, [])
+
+
+def _options(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "$ref" in schema:
+        yield from _options(full_schema()["$defs"][schema["$ref"].rpartition("/")[2]])
+    elif "anyOf" in schema:
+        for option in schema["anyOf"]:
+            yield from _options(option)
+    else:
+        yield schema
+
+
+def _below(schema: dict[str, Any], step: str | int) -> Iterator[dict[str, Any]]:
+    for option in _options(schema):
+        if isinstance(step, int):
+            if isinstance(option.get("items"), dict):
+                yield option["items"]
+        elif step in option.get("properties", {}):
+            yield option["properties"][step]
+        elif isinstance(option.get("additionalProperties"), dict):
+            yield option["additionalProperties"]
+        else:
+            yield from option.get("patternProperties", {}).values()

@@ -1,0 +1,134 @@
+"""The way from files to a Cluster: read, merge, check the form, resolve, check the rules. Every problem in one go."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from talosmith.errors import InventoryError, Problem
+from talosmith.inventory import rules
+from talosmith.inventory.explain import explain, path_in_files
+from talosmith.inventory.findings import Finding
+from talosmith.inventory.merge import Merged, show_line
+from talosmith.inventory.parse import Document, Path
+from talosmith.inventory.patches import PatchFiles
+from talosmith.inventory.resolve import Resolved, Unresolvable, resolve
+from talosmith.inventory.schema import Inventory
+from talosmith.inventory.sources import Sources, find, read, shown
+from talosmith.model.cluster import Cluster
+
+
+@dataclass
+class Report:
+    """What checking an inventory found: the cluster if there is one, and all problems."""
+
+    file: str
+    problems: list[Problem] = field(default_factory=list)
+    resolved: Resolved | None = None
+    merged: Merged | None = None
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster; an inventory with errors has none."""
+        if self.resolved is None or not self.valid:
+            raise InventoryError(self.problems)
+        return self.resolved.cluster
+
+    @property
+    def valid(self) -> bool:
+        return all(problem.severity != "error" for problem in self.problems)
+
+
+def load(inventory: str | os.PathLike[str] | None = None, environment: str | None = None) -> Cluster:
+    """The cluster an inventory describes; raises `InventoryError` with every problem if it is wrong."""
+    return check(inventory, environment).cluster
+
+
+def check(inventory: str | os.PathLike[str] | None = None, environment: str | None = None) -> Report:
+    """Everything there is to say about an inventory. Nothing is written."""
+    cluster_file = find(inventory, environment)
+    sources = read(cluster_file)
+    report = Report(shown(cluster_file))
+    merged = Merged(sources)
+    # Without all of the files, what is missing from the rest is no news.
+    if not sources.problems:
+        report.merged = merged
+        _check_content(report, merged)
+    report.problems[:0] = _with_lines(sources)
+    report.problems = sorted(dict.fromkeys(report.problems), key=_order)
+    return report
+
+
+def _check_content(report: Report, merged: Merged) -> None:
+    inventory, whole = _form(report, merged)
+    if inventory is None:
+        return
+    patches = PatchFiles(merged)
+    try:
+        resolved = resolve(inventory, patches)
+    except Unresolvable as unresolvable:
+        if whole:
+            _tell(report, merged, unresolvable.findings)
+        return
+    found = list(rules.check(resolved))
+    found += patches.unused({node.name for node in resolved.cluster.nodes})
+    # What was left out to get this far may be what a note or warning is about; errors stand on what is there.
+    _tell(report, merged, found if whole else [finding for finding in found if finding.severity == "error"])
+    if whole:
+        report.resolved = resolved
+
+
+def _form(report: Report, merged: Merged) -> tuple[Inventory | None, bool]:
+    """The inventory in its checked form, and whether that is all of it.
+
+    A value of the wrong form is reported and left out, so that the rules can still be applied to the rest.
+    """
+    try:
+        return Inventory.model_validate(merged.data), True
+    except ValidationError as invalid:
+        wrong = list(explain(invalid, merged))
+    report.problems += [problem for _, problem in wrong]
+    rest = merged.data
+    for path, _ in wrong:
+        rest = _without(rest, path)
+    try:
+        return Inventory.model_validate(rest), False
+    except ValidationError:
+        return None, False
+
+
+def _without(data: Any, path: Path) -> Any:
+    """A copy without the value at `path`; items of lists stay, emptied, so that later paths keep their meaning."""
+    if not path:
+        return {}
+    step, rest = path[0], path[1:]
+    if isinstance(data, dict) and step in data:
+        if not rest:
+            return {key: value for key, value in data.items() if key != step}
+        return data | {step: _without(data[step], rest)}
+    if isinstance(data, list) and isinstance(step, int) and step < len(data):
+        return [*data[:step], _without(data[step], rest), *data[step + 1 :]]
+    return data
+
+
+def _tell(report: Report, merged: Merged, findings: list[Finding]) -> None:
+    for finding in findings:
+        path = path_in_files(finding.path, merged.data)
+        report.problems.append(merged.problem(finding.severity, path, finding.what, finding.why, finding.fix))
+
+
+def _with_lines(sources: Sources) -> list[Problem]:
+    documents: dict[str, Document] = {
+        document.file: document for layer in sources.layers for document in layer.documents
+    }
+    return [
+        show_line(problem, documents[problem.file]) if problem.file in documents else problem
+        for problem in sources.problems
+    ]
+
+
+def _order(problem: Problem) -> tuple[int, str, int, int]:
+    return ("error", "warning", "note").index(problem.severity), problem.file, problem.line, problem.column

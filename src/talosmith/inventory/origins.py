@@ -1,0 +1,146 @@
+"""Where each resolved value comes from: a line of a file, a default, or how it was derived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from talosmith.inventory.explain import path_in_files
+from talosmith.inventory.merge import Merged
+from talosmith.inventory.numbers import how_numbered
+from talosmith.inventory.parse import Path
+from talosmith.inventory.resolve import Place, Resolved
+from talosmith.inventory.resolve.network import LAB_VIP_OFFSET
+from talosmith.model.cluster import Node
+from talosmith.model.providers import Aws, Lab
+from talosmith.model.services import Services
+
+DEFAULT = "default"
+
+# Attribute of a node -> key in the inventory.
+_NODE_KEYS = {
+    "name": "name",
+    "ip": "ip",
+    "mac": "mac_addr",
+    "vmid": "vmid",
+    "cpu": "cpu",
+    "ram_mib": "ram",
+    "disk_mib": "disk",
+    "install_disk": "disk",
+    "extra_disks_mib": "extra_disks",
+    "instance_type": "instance_type",
+    "zone": "az",
+    "arch": "arch",
+    "mtu": "mtu",
+    "vlan": "vlan",
+    "encrypt_disk": "encrypt_disk",
+    "kernel_modules": "kernel_modules",
+    "labels": "labels",
+    "taints": "taints",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    name: str  # for example `network.vip` or `nodes.cp-1.mac`
+    value: Any
+    source: str
+
+
+def origins(resolved: Resolved, merged: Merged) -> Iterator[Origin]:
+    cluster = resolved.cluster
+
+    def said(path: Path) -> str | None:
+        return merged.origin(path) if path_in_files(path, merged.data) == path else None
+
+    for key in ("cluster_name", "talos_version", "kubernetes_version"):
+        yield Origin(key, getattr(resolved.inventory, key), said((key,)) or DEFAULT)
+    endpoint = said(("network", "endpoint")) or _endpoint(resolved)
+    yield Origin("endpoint", cluster.endpoint.url, endpoint)
+    for key in ("node_cidr", "gateway", "vip", "pod_cidr", "svc_cidr", "dns_servers", "ntp_servers", "mtu", "vlan"):
+        value = getattr(cluster.network, key)
+        if value not in (None, ()):
+            yield Origin(f"network.{key}", value, said(("network", key)) or _network(resolved, key, said))
+    block = cluster.provider.name
+    yield Origin("provider", block, said((block,)) or "default: no provider block means the lab")
+    for section, model in ((block, cluster.provider), ("image", resolved.inventory.image)):
+        for key in type(model).model_fields:
+            value = getattr(model, key)
+            if value not in (None, [], {}):
+                yield Origin(f"{section}.{key}", value, said((section, key)) or DEFAULT)
+    for key in Services.model_fields:
+        source = said((key,))
+        if source:
+            yield Origin(key, getattr(cluster.services, key), source)
+    for node, place in zip(cluster.nodes, resolved.places, strict=True):
+        yield from _node(node, place, resolved, merged)
+
+
+def _endpoint(resolved: Resolved) -> str:
+    if isinstance(resolved.cluster.provider, Aws):
+        return "derived: the load balancer at k8s.<aws.domain>"
+    return "derived: network.vip" if resolved.cluster.network.vip else "derived: the only control plane"
+
+
+def _network(resolved: Resolved, key: str, said: Any) -> str:
+    provider = resolved.cluster.provider
+    if key == "node_cidr" and isinstance(provider, Aws):
+        return said(("aws", "vpc_cidr")) or DEFAULT
+    if key == "node_cidr" and isinstance(provider, Lab):
+        return "derived: a loopback network from the hash of cluster_name"
+    if key == "gateway":
+        return "derived: the first address of network.node_cidr"
+    if key == "vip":
+        return f"derived: network.node_cidr + {LAB_VIP_OFFSET}"
+    return DEFAULT
+
+
+def _node(node: Node, place: Place, resolved: Resolved, merged: Merged) -> Iterator[Origin]:
+    for attribute, key in _NODE_KEYS.items():
+        value = getattr(node, attribute)
+        if value in (None, (), {}, False):
+            continue
+        path = place.of(key)
+        if path[-1] == key and path != place.path:
+            source = merged.origin(path_in_files(path, merged.data))
+            if attribute == "install_disk" and node.install_disk != _chosen(place, resolved):
+                source = f"default of {resolved.cluster.provider.name}"
+        else:
+            source = _derived(attribute, node, resolved)
+        yield Origin(f"nodes.{node.name}.{attribute}", value, source)
+
+
+def _chosen(place: Place, resolved: Resolved) -> Any:
+    """What the inventory says of the disk to install on, if it is that and not a size."""
+    from talosmith.model.cluster import InstallDisk
+    from talosmith.model.values import parse_size
+
+    disk = place.own.disk if place.gives("disk") and place.own else place.group.disk
+    if disk is None or parse_size(disk) is not None:
+        return None
+    return InstallDisk(device=disk) if disk.startswith("/") else InstallDisk(serial=disk)
+
+
+def _derived(attribute: str, node: Node, resolved: Resolved) -> str:
+    offset = "cp_ip_offset" if node.role == "controlplane" else "worker_ip_offset"
+    numbered = how_numbered(node.name)
+    match attribute:
+        case "name":
+            return "derived: name_prefix and count"
+        case "ip":
+            return f"derived: {node.subnet or 'network.node_cidr'} + network.{offset} + number in the name - 1"
+        case "mac":
+            return f"derived: {numbered} and mac_index"
+        case "vmid":
+            return f"derived: proxmox.vmid_base + {numbered}"
+        case "zone":
+            return "derived: aws.azs in turn, by the number in the name"
+        case "instance_type":
+            return "from aws.instance_type"
+        case "install_disk":
+            return f"default of {resolved.cluster.provider.name}"
+        case "mtu" | "vlan":
+            return f"from network.{attribute}"
+        case _:
+            return DEFAULT

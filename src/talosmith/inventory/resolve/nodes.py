@@ -1,0 +1,198 @@
+"""Nodes: what is said of one, of its role, and what follows from its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from ipaddress import ip_network
+from typing import Any
+
+from talosmith.inventory.findings import Finding, error
+from talosmith.inventory.numbers import mac_of, number_of, vmid_of
+from talosmith.inventory.parse import Path
+from talosmith.inventory.resolve.network import address_at
+from talosmith.inventory.schema import Inventory, NodeGroup, NodeOverride, NodeSettings
+from talosmith.model.cluster import ClusterNetwork, InstallDisk, Node, Patch, Role
+from talosmith.model.providers import Aws, ProviderSection, Proxmox
+from talosmith.model.services import Image
+from talosmith.model.values import DEVICE, IpAddress, IpNetwork, parse_size
+
+GROUP: dict[Role, str] = {"controlplane": "controlplane", "worker": "workers"}
+PREFIX: dict[Role, str] = {"controlplane": "cp-", "worker": "w-"}
+DEFAULT_SIZES: dict[str, Any] = {"cpu": 2, "ram": 4096}
+DEFAULT_DISK_MIB = 20 * 1024
+SUBNET_BITS = 4  # an availability zone has a sixteenth of the VPC
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node stands in the inventory: what is said there of it alone, and of its role."""
+
+    path: Path
+    own: NodeOverride | None
+    group: NodeGroup
+
+    def of(self, key: str) -> Path:
+        """The path of one of its values: its own, its role's, or the node if nothing is said."""
+        if self.gives(key):
+            return (*self.path, key)
+        return (self.path[0], key) if key in self.group.model_fields_set else self.path
+
+    def gives(self, key: str) -> bool:
+        return self.own is not None and key in self.own.model_fields_set
+
+
+def resolve_nodes(
+    inventory: Inventory,
+    provider: ProviderSection,
+    network: ClusterNetwork,
+    patches: Callable[[str, Path, list[object]], tuple[Patch, ...]],
+    findings: list[Finding],
+) -> Iterator[tuple[Node, Place]]:
+    """Each node that can be resolved, and where it stands; what cannot goes to the findings."""
+    for role, key in GROUP.items():
+        group: NodeGroup = getattr(inventory, key)
+        maker = _Maker(inventory, provider, network, role, findings)
+        for name, own, path in entries(group, role):
+            said = _said(group, own, DEFAULT_SIZES if provider.sized else {})
+            own_patches = patches(f"nodes/{name}", (*path, "patches"), (own.patches if own else None) or [])
+            node = maker.node(name, path, said, own_patches)
+            if node is not None:
+                yield node, Place(path, own, group)
+
+
+def entries(group: NodeGroup, role: Role) -> Iterator[tuple[str, NodeOverride | None, Path]]:
+    """Name, what is said of that node alone, and where."""
+    key = GROUP[role]
+    if group.nodes is not None:
+        for index, entry in enumerate(group.nodes):
+            yield entry.name, entry, (key, "nodes", index)
+        return
+    prefix = group.name_prefix or PREFIX[role]
+    for number in range(1, (group.count or 0) + 1):
+        name = f"{prefix}{number}"
+        own = group.overrides.get(name)
+        yield name, own, (key, "overrides", name) if own else (key,)
+
+
+def _said(group: NodeGroup, own: NodeOverride | None, defaults: dict[str, Any]) -> dict[str, Any]:
+    """The node's own word before its role's, the role's before the default."""
+    said = dict(defaults)
+    for name in group.model_fields_set & NodeSettings.model_fields.keys():
+        said[name] = getattr(group, name)
+    if own is not None:
+        for name in own.model_fields_set:
+            said[name] = getattr(own, name)
+        if own.labels and group.labels:
+            said["labels"] = group.labels | own.labels
+    return said
+
+
+class _Maker:
+    """Makes the nodes of one role."""
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        provider: ProviderSection,
+        network: ClusterNetwork,
+        role: Role,
+        findings: list[Finding],
+    ) -> None:
+        self.inventory = inventory
+        self.provider = provider
+        self.network = network
+        self.role = role
+        self.findings = findings
+
+    def node(self, name: str, path: Path, said: dict[str, Any], patches: tuple[Patch, ...]) -> Node | None:
+        provider, network = self.provider, self.network
+        zone, subnet = self._place(name, path, said)
+        ip = said.get("ip") or self._address(name, path, subnet)
+        if ip is None:
+            return None
+        disk_mib, install_disk = self._disks(said.get("disk"))
+        return Node(
+            name=name,
+            role=self.role,
+            ip=ip,
+            mac=said.get("mac_addr") or self._mac(name),
+            vmid=said.get("vmid") or self._vmid(name),
+            cpu=said.get("cpu"),
+            ram_mib=said.get("ram"),
+            disk_mib=disk_mib,
+            extra_disks_mib=tuple(said.get("extra_disks") or ()),
+            install_disk=install_disk,
+            instance_type=said.get("instance_type")
+            or (getattr(provider.instance_type, GROUP[self.role]) if isinstance(provider, Aws) else None),
+            zone=zone,
+            subnet=subnet,
+            arch=said.get("arch") or "amd64",
+            image=self._image(said),
+            mtu=said.get("mtu") or network.mtu,
+            vlan=said.get("vlan") or network.vlan,
+            encrypt_disk=bool(said.get("encrypt_disk")),
+            kernel_modules=tuple(said.get("kernel_modules") or ()),
+            labels=said.get("labels") or {},
+            taints=tuple(said.get("taints") or ()),
+            patches=patches,
+        )
+
+    def _place(self, name: str, path: Path, said: dict[str, Any]) -> tuple[str | None, IpNetwork | None]:
+        provider = self.provider
+        if not isinstance(provider, Aws):
+            return None, self.network.node_cidr
+        zone = said.get("az") or provider.azs[((number_of(name) or 1) - 1) % len(provider.azs)]
+        if zone not in provider.azs:
+            what = f"`{zone}` is not one of the cluster's availability zones"
+            self.findings.append(error((*path, "az"), what, fix=f"one of {', '.join(provider.azs)}"))
+            return None, None
+        vpc = provider.vpc_cidr
+        size = max(1, vpc.num_addresses >> SUBNET_BITS)
+        start = vpc.network_address + provider.azs.index(zone) * size
+        return zone, ip_network(f"{start}/{min(vpc.prefixlen + SUBNET_BITS, vpc.max_prefixlen)}")
+
+    def _address(self, name: str, path: Path, subnet: IpNetwork | None) -> IpAddress | None:
+        what, number = f"`{name}` has no address", number_of(name)
+        if subnet is None:
+            if not isinstance(self.provider, Aws):
+                fix = "give it an `ip`, or set `network.node_cidr`"
+                self.findings.append(error(path, what, "there is no network to take one from", fix))
+            return None
+        if number is None:
+            self.findings.append(error(path, what, "its name ends in no number to count from", "give it an `ip`"))
+            return None
+        key = "cp_ip_offset" if self.role == "controlplane" else "worker_ip_offset"
+        offset = getattr(self.inventory.network, key) + number - 1
+        address = address_at(subnet, offset)
+        if address is None:
+            what = f"`{name}` would be address {offset} of {subnet}, which has {subnet.num_addresses}"
+            fix = "a larger network, a smaller offset, or fewer nodes"
+            self.findings.append(error(("network", key), what, "the offsets run out of the network", fix))
+        return address
+
+    def _mac(self, name: str) -> str | None:
+        return mac_of(name, self.role, self.inventory.mac_index) if self.provider.virtual else None
+
+    def _vmid(self, name: str) -> int | None:
+        if not isinstance(self.provider, Proxmox):
+            return None
+        return vmid_of(name, getattr(self.provider.vmid_base, GROUP[self.role]))
+
+    def _disks(self, disk: str | None) -> tuple[int | None, InstallDisk | None]:
+        """`disk` is how large the first disk is made, or which one is installed on."""
+        size = parse_size(disk) if disk else None
+        default = DEFAULT_DISK_MIB if self.provider.virtual else None
+        if disk is None or size is not None:
+            device = self.provider.install_device
+            return size or default, InstallDisk(device=device) if device else None
+        return default, InstallDisk(device=disk) if DEVICE.match(disk) else InstallDisk(serial=disk)
+
+    def _image(self, said: dict[str, Any]) -> Image:
+        image = self.inventory.image
+        changes: dict[str, Any] = {}
+        if said.get("schematic"):
+            changes |= {"schematic": said["schematic"], "extensions": [], "kernel_args": []}
+        if said.get("secureboot") is not None:
+            changes["secureboot"] = said["secureboot"]
+        return image.model_copy(update=changes) if changes else image

@@ -1,0 +1,65 @@
+"""Rules across fields: each is one function that looks at the resolved cluster and says what is wrong with it.
+
+A new rule is one more function in `RULES`; a case in `tests/inventory/cases/` proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from talosmith.inventory.findings import Finding
+from talosmith.inventory.resolve import Resolved
+from talosmith.inventory.rules import (
+    addresses,
+    identity,
+    networks,
+    providers,
+    services,
+    sizes,
+    topology,
+    versions,
+)
+
+Rule = Callable[[Resolved], Iterator[Finding]]
+
+RULES: tuple[Rule, ...] = (
+    identity.names_differ,
+    identity.macs_differ,
+    identity.vmids_differ,
+    addresses.addresses_differ,
+    addresses.offsets_keep_apart,
+    addresses.addresses_are_usable,
+    addresses.gateway_is_in_the_network,
+    addresses.vip_is_free,
+    addresses.service_addresses_are_free,
+    networks.networks_keep_apart,
+    networks.pods_have_room,
+    topology.control_planes_can_vote,
+    topology.api_survives_a_node,
+    topology.nodes_are_listed_or_counted,
+    topology.overrides_name_nodes,
+    versions.talos_is_known,
+    versions.kubernetes_fits_talos,
+    versions.newest_talos_gets_older_documents,
+    sizes.machines_can_boot,
+    sizes.machines_have_room,
+    sizes.metal_knows_its_disk,
+    providers.one_provider,
+    providers.settings_fit_the_provider,
+    providers.libvirt_has_one_network,
+    providers.proxmox_is_trusted_one_way,
+    providers.aws_can_be_laid_out,
+    providers.lab_stays_on_loopback,
+    providers.image_is_said_once,
+    providers.dhcp_is_told,
+    services.dns_is_complete,
+    services.unifi_is_complete,
+    services.bgp_timers_fit,
+    services.gateways_are_complete,
+    services.repository_host_is_known,
+)
+
+
+def check(resolved: Resolved) -> Iterator[Finding]:
+    for rule in RULES:
+        yield from rule(resolved)

@@ -1,0 +1,58 @@
+"""Networks: none inside another, and pods have room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from talosmith.inventory.findings import Finding, error
+from talosmith.inventory.parse import Path
+from talosmith.inventory.resolve import Resolved
+from talosmith.model.providers import Aws
+from talosmith.model.values import IpNetwork
+
+NODE_MASK = {4: 24, 6: 64}  # the share of the pod network that Kubernetes gives each node
+
+
+def networks_keep_apart(resolved: Resolved) -> Iterator[Finding]:
+    network = resolved.cluster.network
+    all_of_them: list[tuple[str, Path, IpNetwork | None]] = [
+        ("service", ("network", "svc_cidr"), network.svc_cidr),
+        ("pod", ("network", "pod_cidr"), network.pod_cidr),
+        ("node", ("network", "node_cidr"), network.node_cidr),
+    ]
+    if isinstance(resolved.cluster.provider, Aws):
+        all_of_them[2] = ("node", ("aws", "vpc_cidr"), network.node_cidr)
+    for (noun, _, one), (other_noun, path, other) in combinations(all_of_them, 2):
+        if one is None or other is None or one.version != other.version:
+            continue
+        if one.overlaps(other):
+            what = f"the {other_noun} network {other} overlaps the {noun} network {one}"
+            yield error(path, what, "addresses in both could not be told apart", "choose networks of their own")
+    if network.node_cidr is None:
+        yield from _nodes_elsewhere(resolved)
+
+
+def _nodes_elsewhere(resolved: Resolved) -> Iterator[Finding]:
+    """Without a node network the nodes' addresses themselves are all there is to compare."""
+    network = resolved.cluster.network
+    for noun, path, other in (
+        ("pod", ("network", "pod_cidr"), network.pod_cidr),
+        ("service", ("network", "svc_cidr"), network.svc_cidr),
+    ):
+        inside = next((node for node in resolved.cluster.nodes if node.ip in other), None)
+        if inside is not None:
+            what = f"`{inside.name}` ({inside.ip}) is inside the {noun} network {other}"
+            yield error(path, what, "addresses in both could not be told apart", "choose networks of their own")
+
+
+def pods_have_room(resolved: Resolved) -> Iterator[Finding]:
+    pods, count = resolved.cluster.network.pod_cidr, len(resolved.cluster.nodes)
+    mask = NODE_MASK[pods.version]
+    room = 1 << (mask - pods.prefixlen) if pods.prefixlen <= mask else 0
+    if room < count:
+        prefix = mask - max(count - 1, 1).bit_length()
+        what = f"the pod network {pods} has room for {room} nodes, the cluster has {count}"
+        yield error(
+            ("network", "pod_cidr"), what, f"each node gets a /{mask} of it", f"make it a /{prefix} or larger"
+        )

@@ -1,0 +1,51 @@
+"""Machines that Talos boots on. The limits are those Talos itself checks at boot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from talosmith.inventory.findings import Finding, error, warning
+from talosmith.inventory.resolve import Resolved
+from talosmith.model.cluster import Role
+from talosmith.model.providers import Metal
+
+_FIRMWARE_MIB = 150  # what firmware and kernel keep of the memory a machine is given
+MINIMUM_RAM: dict[Role, int] = {"controlplane": 1848 - _FIRMWARE_MIB, "worker": 1024 - _FIRMWARE_MIB}
+GOOD_RAM: dict[Role, int] = {"controlplane": 4096 - _FIRMWARE_MIB, "worker": 2048 - _FIRMWARE_MIB}
+MINIMUM_DISK_MIB = 6 * 1024
+GOOD_CPU: dict[Role, int] = {"controlplane": 2, "worker": 1}
+SMALL_NUMBER = 512  # nobody means so many MiB; they mean GiB
+
+
+def machines_can_boot(resolved: Resolved) -> Iterator[Finding]:
+    for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
+        least = MINIMUM_RAM[node.role]
+        if node.ram_mib is not None and node.ram_mib < least:
+            what = f"`{node.name}`: {node.ram_mib} MiB of memory are too little for Talos"
+            fix = f"did you mean {node.ram_mib}G?" if node.ram_mib <= SMALL_NUMBER else ""
+            yield error(place.of("ram"), what, f"a {node.role} needs at least {least} MiB", fix)
+        if node.disk_mib is not None and node.disk_mib < MINIMUM_DISK_MIB:
+            what = f"`{node.name}`: a disk of {node.disk_mib / 1024:g}G is too small for Talos"
+            yield error(place.of("disk"), what, "it needs at least 6G")
+
+
+def machines_have_room(resolved: Resolved) -> Iterator[Finding]:
+    for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
+        good = GOOD_RAM[node.role]
+        if node.ram_mib is not None and MINIMUM_RAM[node.role] <= node.ram_mib < good:
+            what = f"`{node.name}`: {node.ram_mib} MiB of memory boot Talos, but leave little for Kubernetes"
+            yield warning(place.of("ram"), what, f"{good + _FIRMWARE_MIB} MiB are recommended for a {node.role}")
+        if node.cpu is not None and node.cpu < GOOD_CPU[node.role]:
+            yield warning(place.of("cpu"), f"`{node.name}`: a control plane with {node.cpu} CPU is slow", fix="use 2")
+
+
+def metal_knows_its_disk(resolved: Resolved) -> Iterator[Finding]:
+    if not isinstance(resolved.cluster.provider, Metal):
+        return
+    for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
+        if node.install_disk is None:
+            sized = node.disk_mib is not None
+            what = f"`{node.name}`: which disk is Talos to be installed on?"
+            why = "a size does not tell one disk from another" if sized else ""
+            fix = "set `disk` to a device (/dev/nvme0n1) or to the disk's serial number"
+            yield error(place.of("disk"), what, why, fix)

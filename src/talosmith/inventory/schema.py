@@ -1,0 +1,180 @@
+"""What may stand in an inventory. The names are those of the files people write; resolving gives them meaning."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from talosmith.model.providers import Aws, Docker, Lab, Libvirt, Metal, Proxmox
+from talosmith.model.section import Section, shorthand
+from talosmith.model.services import Image, Services
+from talosmith.model.values import (
+    Address,
+    Disk,
+    DiskSize,
+    FullVersion,
+    Host,
+    LabelKey,
+    LabelValue,
+    Mac,
+    Memory,
+    Mtu,
+    Name,
+    NamePrefix,
+    Network,
+    SchematicId,
+    Taint,
+    Vlan,
+    wrong,
+)
+
+
+def _patch(value: Any) -> Any:
+    if isinstance(value, dict) or (isinstance(value, str) and value):
+        return value
+    if isinstance(value, list) and value and all(isinstance(item, dict) and "op" in item for item in value):
+        return value
+    raise wrong("this is not a patch", fix="a mapping to merge, a list of RFC 6902 operations, or a file's name")
+
+
+PatchEntry = Annotated[
+    Any,
+    BeforeValidator(_patch),
+    WithJsonSchema(
+        {
+            "type": ["object", "array", "string"],
+            "description": "a mapping to merge, RFC 6902 operations, or a file's name inside the inventory's folder",
+        }
+    ),
+]
+
+Vmid = Annotated[int, Field(ge=100, le=999_999_999)]
+
+
+class NodeSettings(Section):
+    """What can be said of one node, or of all nodes of a role at once."""
+
+    cpu: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """virtual CPUs"""
+    ram: Memory | None = None
+    disk: Disk | None = None
+    """how large the first disk is made (40G), or which one Talos is installed on (/dev/sda, or a serial number)"""
+    extra_disks: list[DiskSize] | None = None
+    """further disks of the machine"""
+    instance_type: str | None = None
+    """kind of machine on AWS, instead of the role's"""
+    az: str | None = None
+    """availability zone on AWS, instead of the next in turn"""
+    arch: Literal["amd64", "arm64"] | None = None
+    schematic: SchematicId | None = None
+    """image factory schematic, instead of the cluster's"""
+    secureboot: bool | None = None
+    encrypt_disk: bool | None = None
+    """LUKS2 with keys in the TPM, for STATE and EPHEMERAL"""
+    kernel_modules: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]] | None = None
+    mtu: Mtu | None = None
+    vlan: Vlan | None = None
+    labels: dict[LabelKey, LabelValue] | None = None
+    """Kubernetes node labels; a node's own are added to those of its role"""
+    taints: list[Taint] | None = None
+    patches: list[PatchEntry] | None = None
+    """applied last, after the cluster's and the role's"""
+
+
+class NodeOverride(NodeSettings):
+    """What one counted node has of its own."""
+
+    ip: Address | None = None
+    mac_addr: Mac | None = None
+    vmid: Vmid | None = None
+
+
+class NodeEntry(NodeOverride):
+    """One node of a list."""
+
+    name: Name
+
+
+class NodeGroup(NodeSettings):
+    """All nodes of a role: a number of them, or a list. What else is said here holds for each."""
+
+    count: Annotated[int, Field(ge=0, le=50_000)] | None = None
+    name_prefix: NamePrefix | None = None
+    """what counted nodes' names begin with; `cp-` and `w-` if left out"""
+    overrides: dict[str, NodeOverride] = {}
+    """by name, for single counted nodes"""
+    nodes: list[NodeEntry] | None = None
+
+
+def _group(value: Any) -> Any:
+    if isinstance(value, list):
+        return {"nodes": value}
+    if isinstance(value, int) and not isinstance(value, bool):
+        return {"count": value}
+    return {} if value is None else value
+
+
+Nodes = Annotated[NodeGroup, shorthand(_group, int | list[NodeEntry] | NodeGroup | None)]
+
+
+def _endpoint(value: str) -> str:
+    found = re.fullmatch(r"(?:https://)?([A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::(\d{1,5}))?/?", value)
+    if not found or (found[2] and not 0 < int(found[2]) < 65536):
+        fix = "for example https://k8s.example.org:6443"
+        raise wrong(f"`{value}` is not the address of a Kubernetes API", why="it is always https", fix=fix)
+    return value
+
+
+class NetworkSection(Section):
+    """Networks and addresses."""
+
+    node_cidr: Network | None = None
+    """network of the nodes; with it addresses are static, without it they come by DHCP reservation"""
+    gateway: Address | None = None
+    """default route of the nodes; the first address of node_cidr if left out"""
+    dns_servers: list[Address] = []
+    ntp_servers: list[Host] = []
+    cp_ip_offset: Annotated[int, Field(ge=1)] = 10
+    """the first control plane's address, counted from the start of node_cidr"""
+    worker_ip_offset: Annotated[int, Field(ge=1)] = 20
+    vip: Address | None = None
+    """floating address of the Kubernetes API, held by one control plane at a time"""
+    endpoint: Annotated[str, AfterValidator(_endpoint)] | None = None
+    """where the Kubernetes API is reached; the VIP, or the only control plane, if left out"""
+    cert_sans: list[Host] = []
+    """further names in the API's certificate"""
+    pod_cidr: Network = Field(default="10.244.0.0/16", validate_default=True)
+    svc_cidr: Network = Field(default="10.96.0.0/12", validate_default=True)
+    mtu: Mtu | None = None
+    vlan: Vlan | None = None
+
+
+# `metal:` with nothing after it names the provider; it must not read as "no provider".
+_BARE = BeforeValidator(lambda value: {} if value is None else value)
+
+
+class Inventory(Services):
+    """A Talos cluster: its versions, networks, machines and services."""
+
+    extends: str | None = None
+    """folder of the inventory that this one changes, for example `../base`"""
+    cluster_name: Name
+    talos_version: FullVersion
+    kubernetes_version: FullVersion
+    mac_index: Annotated[int, Field(ge=0, le=255)] = 0
+    """fifth byte of the MAC addresses made here; clusters on one network need different ones"""
+    network: NetworkSection = NetworkSection()
+    controlplane: Nodes = NodeGroup()
+    workers: Nodes = NodeGroup()
+    image: Image = Image()
+    patches: list[PatchEntry] = []
+    """for all nodes, after those of the folder `patches/`"""
+
+    lab: Annotated[Lab | None, _BARE] = None
+    libvirt: Annotated[Libvirt | None, _BARE] = None
+    proxmox: Annotated[Proxmox | None, _BARE] = None
+    aws: Annotated[Aws | None, _BARE] = None
+    docker: Annotated[Docker | None, _BARE] = None
+    metal: Annotated[Metal | None, _BARE] = None

@@ -1,0 +1,237 @@
+"""Finds the files of an inventory and reads them: the folder, what it extends, its patches. Nothing else is opened.
+
+Names that stand in an inventory (`extends`, patch files) are held inside a root: the folder itself for patches, the
+folder around it for `extends`, so that `../base` works and `../../etc` does not, with or without symlinks.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from talosmith.errors import Problem, UsageError
+from talosmith.inventory.parse import MAX_BYTES, Document, Unreadable, parse
+
+CLUSTER_FILE = "cluster.yaml"
+NODES_FILE = "nodes.yaml"
+MAX_EXTENDS = 10
+PATCH_SCOPES = ("global", "controlplane", "worker")
+
+
+@dataclass
+class Layer:
+    """One folder of an inventory: its files, and its patches by scope (`global`, a role, `nodes/<name>`)."""
+
+    folder: Path
+    documents: list[Document] = field(default_factory=list)
+    patches: dict[str, list[Document]] = field(default_factory=dict)
+
+
+@dataclass
+class Sources:
+    """All layers, the extended ones first, and what was wrong with the files."""
+
+    layers: list[Layer]
+    problems: list[Problem]
+
+    @property
+    def folder(self) -> Path:
+        return self.layers[-1].folder
+
+
+def find(inventory: str | os.PathLike[str] | None, environment: str | None = None) -> Path:
+    """The `cluster.yaml` that is meant: given, from TALOSMITH_INVENTORY, or found by walking up from here."""
+    if environment is not None and not _is_simple_name(environment):
+        raise UsageError(f"`{environment}` is not the name of an environment", hint="it is a folder's name")
+    given = inventory or os.environ.get("TALOSMITH_INVENTORY")
+    if given:
+        start = Path(given)
+        if not start.is_dir():
+            if environment is None:
+                return start
+            start = start.parent
+        found = _in_folder(start, environment)
+        if found:
+            return found
+        raise _nothing_in(start, environment)
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        found = _in_folder(folder, environment)
+        if found:
+            return found
+        if environment is None and _environments(folder / "inventory"):
+            raise _nothing_in(folder / "inventory", None)
+    raise UsageError(
+        f"no {CLUSTER_FILE} here or in any folder above" + (f" for `{environment}`" if environment else ""),
+        hint="name one with -i FOLDER, or make one with `talosmith init`",
+    )
+
+
+def read(cluster_file: Path) -> Sources:
+    """Everything the inventory consists of. Problems are collected; a missing file is one."""
+    sources = Sources([], [])
+    folder = cluster_file.parent
+    root = Path(os.path.realpath(folder)).parent
+    seen: list[str] = []
+    next_file: Path | None = cluster_file
+    while next_file is not None:
+        real = os.path.realpath(next_file)
+        seen.append(real)
+        layer = Layer(next_file.parent)
+        sources.layers.insert(0, layer)
+        main = _read_into(sources, layer, next_file, required=True)
+        if next_file.name == CLUSTER_FILE:
+            _read_into(sources, layer, next_file.with_name(NODES_FILE), required=False)
+        _read_patches(sources, layer)
+        next_file = _extended(sources, main, next_file, root, seen) if main else None
+    return sources
+
+
+def read_patch(sources: Sources, layer: Layer, name: str, at: Problem) -> Document | None:
+    """A patch file that the inventory names; it must lie inside the inventory's folder."""
+    path = Path(os.path.normpath(layer.folder / name))
+    if _escapes(path, Path(os.path.realpath(layer.folder)), name):
+        sources.problems.append(
+            _with(at, what=f"the patch `{name}` is not inside the inventory's folder", fix="copy it there")
+        )
+        return None
+    try:
+        return parse(_content(path), shown(path), several=True)
+    except _FileTrouble as trouble:
+        sources.problems.append(_with(at, what=f"the patch `{name}` {trouble}"))
+    except Unreadable as unreadable:
+        sources.problems.extend(unreadable.problems)
+    return None
+
+
+def _in_folder(folder: Path, environment: str | None) -> Path | None:
+    places = [folder]
+    if environment is not None:
+        places = [folder / environment, folder / "inventory" / environment]
+        if (folder / CLUSTER_FILE).is_file():  # an environment itself: the other one is beside it
+            places.append(folder.parent / environment)
+    return next((place / CLUSTER_FILE for place in places if (place / CLUSTER_FILE).is_file()), None)
+
+
+def _environments(folder: Path) -> list[str]:
+    return sorted(path.parent.name for path in folder.glob(f"*/{CLUSTER_FILE}"))
+
+
+def _nothing_in(folder: Path, environment: str | None) -> UsageError:
+    names = _environments(folder) or _environments(folder / "inventory")
+    what = f"no {CLUSTER_FILE} in {shown(folder)}" + (f" for `{environment}`" if environment else "")
+    choices = ", ".join(names)
+    hint = f"choose one with -e: {choices}" if names else "make one with `talosmith init`"
+    return UsageError(what, hint=hint)
+
+
+def _is_simple_name(name: str) -> bool:
+    return name not in ("", ".", "..") and not any(char in name for char in "/\\\0\n")
+
+
+def _read_into(sources: Sources, layer: Layer, path: Path, *, required: bool) -> Document | None:
+    try:
+        document = parse(_content(path), shown(path))
+    except _FileTrouble as trouble:
+        if required or not trouble.missing:
+            sources.problems.append(Problem("error", f"the file {trouble}", fix=trouble.fix, file=shown(path)))
+        return None
+    except Unreadable as unreadable:
+        sources.problems.extend(unreadable.problems)
+        return None
+    if document.data is None:
+        document.documents = [{}]
+    if not isinstance(document.data, dict):
+        what = "the file is not a mapping of keys to values"
+        sources.problems.append(Problem("error", what, file=document.file, line=1, column=1))
+        return None
+    layer.documents.append(document)
+    return document
+
+
+def _read_patches(sources: Sources, layer: Layer) -> None:
+    folder = layer.folder / "patches"
+    if not folder.is_dir():
+        return
+    root = Path(os.path.realpath(layer.folder))
+    for scope in (*PATCH_SCOPES, "nodes"):
+        for path in sorted(folder.glob(f"{scope}/*.yaml")):
+            key = f"nodes/{path.stem}" if scope == "nodes" else scope
+            try:
+                if _escapes(path, root, path.name):
+                    raise _FileTrouble("is a link that leads out of the inventory's folder")
+                document = parse(_content(path), shown(path), several=True)
+            except _FileTrouble as trouble:
+                sources.problems.append(Problem("error", f"the patch {trouble}", file=shown(path)))
+            except Unreadable as unreadable:
+                sources.problems.extend(unreadable.problems)
+            else:
+                layer.patches.setdefault(key, []).append(document)
+
+
+def _extended(sources: Sources, main: Document, file: Path, root: Path, seen: list[str]) -> Path | None:
+    name = main.data.get("extends")
+    if name is None:
+        return None
+    line, column = main.locate(("extends",))
+    at = Problem("error", "", file=main.file, line=line, column=column)
+    if not isinstance(name, str) or not name:
+        return None  # the schema says what is wrong with it
+    path = Path(os.path.normpath(file.parent / name))
+    if _escapes(path, root, name.removeprefix("../")):
+        what = f"`extends: {name}` leads out of the folder that holds the inventories"
+        sources.problems.append(_with(at, what=what, fix="name a folder beside this one, for example ../base"))
+        return None
+    target = path / CLUSTER_FILE if path.is_dir() else path
+    if os.path.realpath(target) in seen or len(seen) > MAX_EXTENDS:
+        what = f"`extends: {name}` comes back to an inventory that extends this one"
+        sources.problems.append(_with(at, what=what, fix="an inventory cannot extend itself"))
+        return None
+    if not target.is_file():
+        sources.problems.append(_with(at, what=f"`extends: {name}`: there is no {shown(target)}"))
+        return None
+    return target
+
+
+def _escapes(path: Path, root: Path, name: str) -> bool:
+    if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
+        return True
+    return not Path(os.path.realpath(path)).is_relative_to(root)
+
+
+def _with(at: Problem, *, what: str, fix: str = "") -> Problem:
+    return Problem("error", what, fix=fix, file=at.file, line=at.line, column=at.column)
+
+
+class _FileTrouble(Exception):
+    """A file cannot be read; the text continues a sentence that names it."""
+
+    def __init__(self, text: str, *, fix: str = "", missing: bool = False) -> None:
+        super().__init__(text)
+        self.fix = fix
+        self.missing = missing
+
+
+def _content(path: Path) -> bytes:
+    """The file's bytes, one more than is allowed at most. Opens regular files only: a pipe would wait for ever."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise _FileTrouble("does not exist", fix="make one with `talosmith init`", missing=True) from None
+    except OSError as wrong:
+        raise _FileTrouble(f"cannot be read: {wrong.strerror}") from None
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise _FileTrouble("is not a regular file")
+        try:
+            return file.read(MAX_BYTES + 1)
+        except OSError as wrong:
+            raise _FileTrouble(f"cannot be read: {wrong.strerror}") from None
+
+
+def shown(path: Path) -> str:
+    """The path as the user would type it from here."""
+    relative = os.path.relpath(path)
+    return relative if not relative.startswith("../..") else str(path.absolute())

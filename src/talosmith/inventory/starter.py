@@ -1,0 +1,170 @@
+"""The text of a new inventory: what a person would write, with the comments they would wish for."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from talosmith.inventory.parse import resolve_plain
+from talosmith.model.versions import RECOMMENDED
+
+_COMPLETION = "# yaml-language-server: $schema=./.talosmith/{part}.schema.json\n"
+_SAFE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9./:+@!_-]*[A-Za-z0-9/])?\Z")
+
+
+@dataclass(frozen=True)
+class NewInventory:
+    """The answers a new inventory is made of; None where the provider's default is good."""
+
+    name: str = "demo"
+    provider: str = "lab"
+    controlplanes: int = 1
+    workers: int = 2
+    node_cidr: str | None = None
+    gateway: str | None = None
+    vip: str | None = None
+    disk: str | None = None
+    talos_version: str = RECOMMENDED.latest
+    kubernetes_version: str = RECOMMENDED.kubernetes
+    proxmox_url: str | None = None
+    proxmox_node: str | None = None
+    libvirt_uri: str | None = None
+    bridge: str | None = None
+    region: str | None = None
+    domain: str | None = None
+
+
+def cluster_text(answers: NewInventory) -> str:
+    return (
+        _COMPLETION.format(part="cluster")
+        + f"""\
+# The cluster {_quoted(answers.name)}. Check it with `talosmith validate`, look at it with `talosmith show`.
+cluster_name: {_quoted(answers.name)}
+
+# renovate: datasource=github-releases depName=siderolabs/talos
+talos_version: {_quoted(answers.talos_version)}
+# renovate: datasource=github-releases depName=kubernetes/kubernetes
+kubernetes_version: {_quoted(answers.kubernetes_version)}
+
+network:
+{_network(answers)}
+  pod_cidr: 10.244.0.0/16
+  svc_cidr: 10.96.0.0/12
+
+{_PROVIDERS[answers.provider](answers)}
+# image:
+#   extensions: [siderolabs/qemu-guest-agent]
+
+# addons:
+#   metrics-server: true
+"""
+    )
+
+
+def nodes_text(answers: NewInventory) -> str:
+    sizes = "" if answers.provider in ("metal", "aws") else "  cpu: 2\n  ram: 4G\n"
+    disk = answers.disk or {"metal": None, "docker": None}.get(answers.provider, "20G")
+    sizes += f"  disk: {_quoted(disk)}\n" if disk else ""
+    return (
+        _COMPLETION.format(part="nodes")
+        + f"""\
+# A number of equal nodes (cp-1, cp-2 …), or a list when they differ:
+#   controlplane:
+#     - {{name: cp-1, ip: 10.0.0.10, disk: 40G}}
+controlplane:
+  count: {answers.controlplanes}
+{sizes}
+workers:
+  count: {answers.workers}
+{sizes}"""
+    )
+
+
+def _network(answers: NewInventory) -> str:
+    lines = []
+    if answers.provider == "aws":
+        lines.append("  # Nodes live in aws.vpc_cidr; the API is behind a load balancer.")
+    elif answers.node_cidr:
+        lines.append(f"  node_cidr: {_quoted(answers.node_cidr)}")
+        lines.append("  # The first control plane is address 10 of it, the first worker address 20.")
+        lines.append("  cp_ip_offset: 10\n  worker_ip_offset: 20")
+    elif answers.provider in ("lab", "docker"):
+        lines.append(f"  # The {answers.provider} gives the nodes their addresses.")
+    if answers.gateway:
+        lines.append(f"  gateway: {_quoted(answers.gateway)}")
+    if answers.vip:
+        lines.append("  # Floating address of the Kubernetes API; moves when a control plane dies.")
+        lines.append(f"  vip: {_quoted(answers.vip)}")
+    return "\n".join(lines)
+
+
+def _lab(answers: NewInventory) -> str:
+    return """\
+# Simulated machines on this computer. `realistic` boots as slowly as real ones do.
+lab:
+  clock: fast
+"""
+
+
+def _libvirt(answers: NewInventory) -> str:
+    attach = f"bridge: {_quoted(answers.bridge)}" if answers.bridge else "network: default"
+    return f"""\
+libvirt:
+  uri: {_quoted(answers.libvirt_uri or "qemu:///system")}
+  pool: default
+  {attach}
+"""
+
+
+def _proxmox(answers: NewInventory) -> str:
+    url = f"url: {_quoted(answers.proxmox_url)}" if answers.proxmox_url else "# url: https://192.168.1.10:8006"
+    return f"""\
+proxmox:
+  {url}
+  # token_id: talosmith@pve!cluster
+  # token_secret: sops:proxmox.token
+  node: {_quoted(answers.proxmox_node or "pve")}
+  datastore: local-lvm
+  iso_storage: local
+  bridge: {_quoted(answers.bridge or "vmbr0")}
+"""
+
+
+def _aws(answers: NewInventory) -> str:
+    region = answers.region or "eu-central-1"
+    domain = f"domain: {_quoted(answers.domain)}" if answers.domain else "# domain: example.org"
+    return f"""\
+aws:
+  region: {_quoted(region)}
+  azs: [{", ".join(_quoted(region + zone) for zone in "abc")}]
+  vpc_cidr: 10.0.0.0/16
+  instance_type: {{controlplane: t3.medium, workers: t3.large}}
+  # The API is served at k8s.<domain>.
+  {domain}
+  # Who may reach the Talos and Kubernetes APIs; only your own address if left out.
+  # admin_cidrs: [203.0.113.0/24]
+"""
+
+
+def _docker(answers: NewInventory) -> str:
+    return "# Talos in containers on this computer.\ndocker: {}\n"
+
+
+def _metal(answers: NewInventory) -> str:
+    return "# Machines that are there already, booted into maintenance mode.\nmetal: {}\n"
+
+
+_PROVIDERS = {
+    "lab": _lab,
+    "libvirt": _libvirt,
+    "proxmox": _proxmox,
+    "aws": _aws,
+    "docker": _docker,
+    "metal": _metal,
+}
+
+
+def _quoted(text: str) -> str:
+    """As it is if that is safe YAML, else in quotes: answers are typed by people."""
+    return text if _SAFE.match(text) and resolve_plain(text) == text else json.dumps(text)

@@ -1,0 +1,128 @@
+"""The cluster as the inventory means it, resolved and frozen: nothing here is guessed later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from talosmith.model.providers import ProviderSection
+from talosmith.model.services import Image, Services
+from talosmith.model.values import IpAddress, IpNetwork
+from talosmith.model.versions import Version
+
+Role = Literal["controlplane", "worker"]
+Addressing = Literal["static", "dhcp", "provider"]
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A change to machine configs: Talos' strategic merge, or RFC 6902 operations."""
+
+    source: str  # file, or file and line for one that stands in the inventory itself
+    content: tuple[Any, ...]  # the YAML documents in it
+
+
+@dataclass(frozen=True, slots=True)
+class InstallDisk:
+    """Which disk Talos installs itself on."""
+
+    device: str | None = None
+    serial: str | None = None
+
+    def __str__(self) -> str:
+        return self.device or f"serial {self.serial}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One machine, and what Talos on it should be."""
+
+    name: str
+    role: Role
+    ip: IpAddress
+    mac: str | None  # None where the provider chooses it
+    vmid: int | None = None
+    cpu: int | None = None  # None where the machine is what it is
+    ram_mib: int | None = None
+    disk_mib: int | None = None
+    extra_disks_mib: tuple[int, ...] = ()
+    install_disk: InstallDisk | None = None
+    instance_type: str | None = None
+    zone: str | None = None
+    subnet: IpNetwork | None = None  # the part of the node network it is in
+    arch: Literal["amd64", "arm64"] = "amd64"
+    image: Image
+    mtu: int | None = None
+    vlan: int | None = None
+    encrypt_disk: bool = False
+    kernel_modules: tuple[str, ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
+    taints: tuple[str, ...] = ()
+    patches: tuple[Patch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterNetwork:
+    """The networks, and how nodes come to their addresses."""
+
+    node_cidr: IpNetwork | None
+    pod_cidr: IpNetwork
+    svc_cidr: IpNetwork
+    gateway: IpAddress | None
+    vip: IpAddress | None
+    addressing: Addressing
+    dns_servers: tuple[IpAddress, ...] = ()  # empty: Talos' own choice
+    ntp_servers: tuple[str, ...] = ()
+    cert_sans: tuple[str, ...] = ()  # further names in the certificates of the APIs
+    mtu: int | None = None
+    vlan: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the Kubernetes API is reached."""
+
+    host: str
+    port: int = 6443
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"https://{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Everything an inventory says, with every name, address, version and image known."""
+
+    name: str
+    talos_version: Version
+    kubernetes_version: Version
+    endpoint: Endpoint
+    network: ClusterNetwork
+    provider: ProviderSection
+    nodes: tuple[Node, ...]  # control planes first, in the inventory's order
+    services: Services
+    patches: tuple[Patch, ...] = ()  # for all nodes, before those of the roles and of single nodes
+    role_patches: dict[Role, tuple[Patch, ...]] = field(default_factory=dict)
+
+    @property
+    def controlplanes(self) -> tuple[Node, ...]:
+        return tuple(node for node in self.nodes if node.role == "controlplane")
+
+    @property
+    def workers(self) -> tuple[Node, ...]:
+        return tuple(node for node in self.nodes if node.role == "worker")
+
+    def node(self, name: str) -> Node:
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise KeyError(name)
+
+    def patches_for(self, node: Node) -> Iterator[Patch]:
+        """In the order they are applied: all nodes, the role, the node."""
+        yield from self.patches
+        yield from self.role_patches.get(node.role, ())
+        yield from node.patches

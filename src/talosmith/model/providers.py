@@ -1,0 +1,187 @@
+"""Where machines come from: one block of the inventory each. Exactly one of them is used; none means the lab."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from talosmith.model.section import Section, shorthand
+from talosmith.model.values import DomainName, Name, Network, SecretReference, Vlan, wrong
+
+
+class ProviderSection(Section):
+    """What resolving needs to know of a provider without knowing the provider."""
+
+    name: ClassVar[str]
+    platform: ClassVar[str]  # which Talos image the machines boot
+    install_device: ClassVar[str | None] = None  # what Talos finds the first disk as
+    sized: ClassVar[bool] = True  # machines are made with the CPU and memory that the inventory says …
+    virtual: ClassVar[bool] = True  # … and with disks and a network card, whose MAC address is ours to choose
+    has_api_balancer: ClassVar[bool] = False
+    gives_addresses: ClassVar[bool] = False  # else by static configuration, or DHCP reservations
+
+
+class Lab(ProviderSection):
+    """Simulated machines in one background process on this computer; nothing to install."""
+
+    name = "lab"
+    platform = "metal"
+    install_device = "/dev/vda"
+    gives_addresses = True
+
+    clock: Literal["instant", "fast", "realistic"] = "fast"
+    """how long simulated boots and installs take"""
+    kubernetes: Literal["simulated", "real"] = "simulated"
+    """`real` runs etcd and kube-apiserver from PATH"""
+
+
+def _libvirt_uri(value: str) -> str:
+    if not re.match(r"[a-z]+(\+[a-z0-9]+)?://", value):
+        fix = "for example qemu:///system or qemu+ssh://user@host/system"
+        raise wrong(f"`{value}` is not a libvirt URI", fix=fix)
+    return value
+
+
+class Libvirt(ProviderSection):
+    """Virtual machines on a KVM host, here or over ssh."""
+
+    name = "libvirt"
+    platform = "nocloud"
+    install_device = "/dev/vda"
+
+    uri: Annotated[str, AfterValidator(_libvirt_uri)] = "qemu:///system"
+    pool: str = "default"
+    """storage pool for images, disks and seeds"""
+    network: str | None = None
+    """libvirt network to attach to"""
+    bridge: str | None = None
+    """host bridge to attach to, instead of a libvirt network"""
+    domain_type: Literal["auto", "kvm", "qemu"] = "auto"
+
+
+class VmidBase(Section):
+    controlplane: Annotated[int, Field(ge=100, le=999_999_999)] = 2000
+    workers: Annotated[int, Field(ge=100, le=999_999_999)] = 3000
+
+
+def _proxmox_url(value: str) -> str:
+    if not re.match(r"https://[^/\s]+", value):
+        raise wrong(f"`{value}` is not the address of a Proxmox VE API", fix="for example https://192.168.1.10:8006")
+    return value.rstrip("/")
+
+
+def _token_id(value: str) -> str:
+    if not re.fullmatch(r"[^\s@!]+@[^\s@!]+![^\s@!=]+", value):
+        raise wrong("this is not a token id", fix="it has the form user@realm!name; the secret is not part of it")
+    return value
+
+
+def _fingerprint(value: str) -> str:
+    text = value.replace(":", "").lower()
+    if not re.fullmatch(r"[0-9a-f]{64}", text):
+        raise wrong("this is not a SHA-256 fingerprint", fix="64 hexadecimal digits, with or without colons")
+    return text
+
+
+def _template(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class Proxmox(ProviderSection):
+    """Virtual machines on Proxmox VE."""
+
+    name = "proxmox"
+    platform = "nocloud"
+    install_device = "/dev/sda"
+
+    url: Annotated[str, AfterValidator(_proxmox_url)] | None = None
+    """API address; `PROXMOX_VE_URL` in the environment if left out"""
+    token_id: Annotated[str, AfterValidator(_token_id)] | None = None
+    """`user@realm!name`"""
+    token_secret: SecretReference | None = None
+    fingerprint: Annotated[str, AfterValidator(_fingerprint)] | None = None
+    """SHA-256 of the server's certificate, for hosts with a self-signed one"""
+    ca: str | None = None
+    """file with the CA of the server's certificate"""
+    node: str
+    """Proxmox node that runs the machines"""
+    datastore: str = "local-lvm"
+    """storage for disks"""
+    iso_storage: str = "local"
+    """storage for boot images and seeds"""
+    bridge: str = "vmbr0"
+    vlan: Vlan | None = None
+    template: Annotated[str, shorthand(_template, str | int)] | None = None
+    """name or VMID of a template to clone, instead of booting the image"""
+    vmid_base: VmidBase = VmidBase()
+
+
+class PerRole(Section):
+    controlplane: str
+    workers: str
+
+
+class PoliciesPerRole(Section):
+    controlplane: list[str] = []
+    workers: list[str] = []
+
+
+def _for_both_roles(value: Any) -> Any:
+    return value if isinstance(value, dict) else {"controlplane": value, "workers": value}
+
+
+class Aws(ProviderSection):
+    """EC2 instances in a VPC of their own, behind a load balancer with a DNS name."""
+
+    name = "aws"
+    platform = "aws"
+    sized = False
+    virtual = False
+    has_api_balancer = True
+    gives_addresses = True
+
+    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
+    vpc_cidr: Network = Field(default="10.0.0.0/16", validate_default=True)
+    azs: Annotated[list[str], Field(min_length=1, max_length=16)]
+    """availability zones; machines are spread over them, each has a sixteenth of the VPC"""
+    instance_type: Annotated[PerRole, shorthand(_for_both_roles, str | PerRole)] = PerRole(
+        controlplane="t3.medium", workers="t3.medium"
+    )
+    hosted_zone: str | None = None
+    """Route 53 zone that gets the record, by name or id; the zone of `domain` if left out"""
+    domain: DomainName | None = None
+    """the API is served at k8s.<domain>"""
+    admin_cidrs: list[Network] = []
+    """networks that may reach the Talos and Kubernetes APIs; empty: only the caller's own address"""
+    iam: Annotated[PoliciesPerRole, shorthand(_for_both_roles, list[str] | PoliciesPerRole)] = PoliciesPerRole()
+    """policies attached to the machines' roles"""
+
+
+class Docker(ProviderSection):
+    """Talos in containers on this computer."""
+
+    name = "docker"
+    platform = "container"
+    virtual = False
+    gives_addresses = True
+
+    host: str | None = None
+    """engine to use; the client's default if left out"""
+    network: Name | None = None
+    """name of the network to make; the cluster's name if left out"""
+
+
+class Metal(ProviderSection):
+    """Machines that are already there, waiting in maintenance mode."""
+
+    name = "metal"
+    platform = "metal"
+    sized = False
+    virtual = False
+
+
+PROVIDERS: dict[str, type[ProviderSection]] = {
+    section.name: section for section in (Lab, Libvirt, Proxmox, Aws, Docker, Metal)
+}

@@ -1,0 +1,17 @@
+"""The form all sections of an inventory share: unknown keys are errors, nothing is converted silently, all frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+
+
+def shorthand(expand: Callable[[Any], Any], written: Any) -> BeforeValidator:
+    """Lets a section be written shorter: `expand` makes the full form, `written` is the type editors are told."""
+    return BeforeValidator(expand, json_schema_input_type=written)
