@@ -46,7 +46,7 @@ class Problem:
     def place(self) -> str:
         return ":".join([self.file, *(str(number) for number in (self.line, self.column) if number)])
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         text = f"{self.place}: {self.severity}: {self.what}"
         return "; ".join([text, *(part for part in (self.why, self.fix) if part)])
 
@@ -75,7 +75,7 @@ class InventoryError(TalosmithError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         wrong = [problem for problem in self.problems if problem.severity == "error"]
-        super().__init__("\n".join(str(problem) for problem in wrong))
+        super().__init__("\n".join(problem.sentence() for problem in wrong))
 
 
 class SecretsError(TalosmithError):

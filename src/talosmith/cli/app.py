@@ -91,13 +91,13 @@ def _call(app: Any, arguments: list[str], name: str) -> int:
     import typer
     from typer.main import get_command
 
-    usage = typer.BadParameter.__bases__[0]  # the family of errors about how a command was called
+    usage: Any = typer.BadParameter.__bases__[0]  # the family of errors about how a command was called
     try:
         result = get_command(app).main(args=arguments, prog_name=name, standalone_mode=False)
     except typer.Abort:
         return ExitCode.INTERRUPTED
     except usage as wrong:
-        message = wrong.format_message()  # type: ignore[attr-defined]
+        message = wrong.format_message()
         raise UsageError(message[0].lower() + message[1:].rstrip("."), hint=f"see `{name} --help`") from None
     return result if isinstance(result, int) else ExitCode.DONE
 

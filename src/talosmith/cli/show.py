@@ -9,7 +9,6 @@ import typer
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
 from talosmith.inventory import check
-from talosmith.inventory.origins import origins
 from talosmith.report import cluster as report_cluster
 from talosmith.report.problems import as_text
 from talosmith.report.style import Style
@@ -34,8 +33,7 @@ def show(
     if warnings:
         sys.stderr.write(as_text(warnings, Style(sys.stderr)) + "\n")
     if origin:
-        assert report.resolved is not None and report.merged is not None
-        found = list(origins(report.resolved, report.merged))
+        found = report.origins()
         emit(found, output, lambda style: report_cluster.origins_as_text(found, style))
     else:
         emit(cluster, output, lambda style: report_cluster.as_text(cluster, style))

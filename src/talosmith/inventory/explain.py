@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from talosmith.errors import Problem
 from talosmith.inventory.json_schema import keys_at, places_of
-from talosmith.inventory.merge import Merged
+from talosmith.inventory.merge import Merged, has
 from talosmith.inventory.parse import Path
 
 # Names that other tools use for the same thing.
@@ -71,13 +71,9 @@ def path_in_files(loc: tuple[int | str, ...], data: Any) -> Path:
     """Pydantic's path also names steps that only the checked form has; those are left out."""
     path: list[int | str] = []
     for step in loc:
-        if isinstance(data, dict) and step in data:
+        if has(data, step):
             data = data[step]
-        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
-            data = data[step]
-        else:
-            continue
-        path.append(step)
+            path.append(step)
     return tuple(path)
 
 
@@ -124,7 +120,7 @@ def _unknown(path: Path) -> tuple[str, str, str]:
     *above, key = path
     key = str(key)
     known = sorted(keys_at(tuple(above)))
-    close = get_close_matches(key, known, n=1, cutoff=0.7)
+    close = get_close_matches(key, known, n=1, cutoff=0.6)
     elsewhere = _ELSEWHERE.get(key)
     fix = ""
     if close:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import copy
+import inspect
+import textwrap
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import Any, Literal
 
 from talosmith.inventory.parse import Path
 from talosmith.inventory.schema import Inventory
+from talosmith.model.section import Section
 
 NODES_KEYS = ("controlplane", "workers")
 
@@ -17,15 +23,34 @@ def full_schema() -> dict[str, Any]:
     return Inventory.model_json_schema(mode="validation")
 
 
+def _describe(schema: dict[str, Any], model: type[Section]) -> None:
+    """Adds the texts that stand below fields; reading them from the source at every start would cost too much."""
+    found = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
+    for statement, following in pairwise(getattr(found, "body", [])):
+        match statement, following:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str() as text)):
+                if name in schema.get("properties", {}):
+                    schema["properties"][name]["description"] = " ".join(text.split())
+
+
+def _sections(model: type[Section]) -> Iterator[type[Section]]:
+    for below in model.__subclasses__():
+        yield below
+        yield from _sections(below)
+
+
 def editor_schema(part: Literal["cluster", "nodes"] = "cluster") -> dict[str, Any]:
     """The schema an editor checks one file with.
 
     A file of an environment changes a few values of another inventory, so a section in it may be incomplete:
     `required` is kept only where a list's items need it, and at the top unless the file extends another.
     """
-    import copy
-
     schema = copy.deepcopy(full_schema())
+    for model in _sections(Section):
+        found = schema["$defs"].get(model.__name__, {})
+        for ancestor in reversed(model.__mro__):
+            if issubclass(ancestor, Section) and ancestor is not Section:
+                _describe(schema if model is Inventory else found, ancestor)
     required = schema.pop("required", [])
     for name, definition in schema["$defs"].items():
         if name not in ("NodeEntry",):

@@ -13,12 +13,15 @@ from talosmith.inventory import rules
 from talosmith.inventory.explain import explain, path_in_files
 from talosmith.inventory.findings import Finding
 from talosmith.inventory.merge import Merged, show_line
+from talosmith.inventory.origins import Origin, origins
 from talosmith.inventory.parse import Document, Path
 from talosmith.inventory.patches import PatchFiles
-from talosmith.inventory.resolve import Resolved, Unresolvable, resolve
+from talosmith.inventory.resolve import GROUP, Resolved, Unresolvable, resolve
 from talosmith.inventory.schema import Inventory
 from talosmith.inventory.sources import Sources, find, read, shown
 from talosmith.model.cluster import Cluster
+
+_IDENTITY = {"name", "ip", "mac_addr", "vmid"}  # another node may be found the same as one whose own is wrong
 
 
 @dataclass
@@ -36,6 +39,12 @@ class Report:
         if self.resolved is None or not self.valid:
             raise InventoryError(self.problems)
         return self.resolved.cluster
+
+    def origins(self) -> list[Origin]:
+        """For each value of the cluster, where it comes from."""
+        if self.resolved is None or self.merged is None:
+            raise InventoryError(self.problems)
+        return list(origins(self.resolved, self.merged))
 
     @property
     def valid(self) -> bool:
@@ -63,9 +72,10 @@ def check(inventory: str | os.PathLike[str] | None = None, environment: str | No
 
 
 def _check_content(report: Report, merged: Merged) -> None:
-    inventory, whole = _form(report, merged)
+    inventory, wrong = _form(report, merged)
     if inventory is None:
         return
+    whole = not wrong
     patches = PatchFiles(merged)
     try:
         resolved = resolve(inventory, patches)
@@ -73,21 +83,20 @@ def _check_content(report: Report, merged: Merged) -> None:
         if whole:
             _tell(report, merged, unresolvable.findings)
         return
-    found = list(rules.check(resolved))
-    found += patches.unused({node.name for node in resolved.cluster.nodes})
-    # What was left out to get this far may be what a note or warning is about; errors stand on what is there.
-    _tell(report, merged, found if whole else [finding for finding in found if finding.severity == "error"])
+    found = list(rules.check(resolved, only_certain=not whole))
     if whole:
+        found += patches.unused({node.name for node in resolved.cluster.nodes})
         report.resolved = resolved
+    _tell(report, merged, [finding for finding in found if whole or _stands(finding, wrong, merged)])
 
 
-def _form(report: Report, merged: Merged) -> tuple[Inventory | None, bool]:
-    """The inventory in its checked form, and whether that is all of it.
+def _form(report: Report, merged: Merged) -> tuple[Inventory | None, list[Path]]:
+    """The inventory in its checked form, and the paths of what had to be left out of it.
 
     A value of the wrong form is reported and left out, so that the rules can still be applied to the rest.
     """
     try:
-        return Inventory.model_validate(merged.data), True
+        return Inventory.model_validate(merged.data), []
     except ValidationError as invalid:
         wrong = list(explain(invalid, merged))
     report.problems += [problem for _, problem in wrong]
@@ -95,9 +104,17 @@ def _form(report: Report, merged: Merged) -> tuple[Inventory | None, bool]:
     for path, _ in wrong:
         rest = _without(rest, path)
     try:
-        return Inventory.model_validate(rest), False
+        return Inventory.model_validate(rest), [path for path, _ in wrong]
     except ValidationError:
-        return None, False
+        return None, []
+
+
+def _stands(finding: Finding, wrong: list[Path], merged: Merged) -> bool:
+    """Whether a finding is true whatever the wrong values were meant to be: it is about one that is given."""
+    given = path_in_files(finding.path, merged.data)
+    if not given or given[-1] != finding.path[-1]:
+        return False
+    return not any(path[0] in GROUP.values() and path[-1] in _IDENTITY for path in wrong if path)
 
 
 def _without(data: Any, path: Path) -> Any:

@@ -47,7 +47,7 @@ class Merged:
         for step in path:
             below: list[tuple[Document, Any]] = []
             for document, value in holders:
-                if not _has(value, step):
+                if not has(value, step):
                     continue
                 below.append((document, value[step]))
                 if not isinstance(value[step], dict):
@@ -71,7 +71,7 @@ class Merged:
     def _value(self, path: Path) -> Any:
         value: Any = self.data
         for step in path:
-            if not _has(value, step):
+            if not has(value, step):
                 return None
             value = value[step]
         return value
@@ -113,7 +113,7 @@ def _mask(found: re.Match[str]) -> str:
     return found[0] if _REFERENCE.match(found[2]) else f"{found[1]}***"
 
 
-def _has(value: Any, step: str | int) -> bool:
+def has(value: Any, step: str | int) -> bool:
     if isinstance(value, dict):
         return step in value
     return isinstance(value, list) and isinstance(step, int) and step < len(value)

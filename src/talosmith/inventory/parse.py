@@ -8,7 +8,7 @@ follow aliases without end. Positions cost time, so they are only built when the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from talosmith.errors import Problem
 
 MAX_BYTES = 4 * 1024 * 1024  # 10,000 nodes need less than one
 MAX_DEPTH = 50
-MAX_VALUES = 500_000
+MAX_VALUES = 250_000
 MAX_ALIASED = 100_000  # values reached through aliases, counted each time they are reached
 
 Path = tuple[str | int, ...]
@@ -199,7 +199,8 @@ class _Builder:
         root: tuple[Any, Mark | None] = (None, None)
         started = 0
         with_marks = self.with_marks
-        for event in yaml.parse(self.text, Loader=_LOADER):
+        next_event = _LOADER(self.text).get_event
+        while event := next_event():
             kind = event.__class__
             mark: Mark | None = None
             if kind is yaml.ScalarEvent:
@@ -277,9 +278,11 @@ class _Builder:
             frame.key, frame.key_place = str(value), (1, 1)
             return
         if key == "<<" and isinstance(value, dict | list):
-            for part in value if isinstance(value, list) else [value]:
-                if isinstance(part, dict):
-                    frame.merged.append((part, mark))
+            parts = value if isinstance(value, list) else [value]
+            marks: Sequence[Mark | None] = [mark] * len(parts)
+            if mark is not None and isinstance(value, list):
+                marks = mark.items
+            frame.merged += [(part, at) for part, at in zip(parts, marks, strict=True) if isinstance(part, dict)]
             return
         if key in container:
             line, column = frame.key_place

@@ -15,7 +15,7 @@ from talosmith.model.cluster import Patch
 
 
 class PatchFiles:
-    """Gives the patches of a scope, in the order they are applied: files by name, extended layers first, then entries."""
+    """Gives the patches of a scope as they are applied: files by name, extended layers first, then entries."""
 
     def __init__(self, merged: Merged) -> None:
         self._merged = merged

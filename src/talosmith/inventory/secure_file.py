@@ -73,7 +73,7 @@ def _folder(path: Path) -> Iterator[int]:
     except OSError as problem:
         raise SecretsError(
             f"cannot write {path}: {problem.strerror or problem}",
-            hint="check the folder's permissions and the free space; nothing was changed",
+            hint="check the folder's permissions and the free space",
         ) from problem
 
 

@@ -111,7 +111,7 @@ def _in_folder(folder: Path, environment: str | None) -> Path | None:
     if environment is not None:
         places = [folder / environment, folder / "inventory" / environment]
         if (folder / CLUSTER_FILE).is_file():  # an environment itself: the other one is beside it
-            places.append(folder.parent / environment)
+            places.append(folder.absolute().parent / environment)
     return next((place / CLUSTER_FILE for place in places if (place / CLUSTER_FILE).is_file()), None)
 
 
@@ -222,13 +222,15 @@ def _content(path: Path) -> bytes:
         raise _FileTrouble("does not exist", fix="make one with `talosmith init`", missing=True) from None
     except OSError as wrong:
         raise _FileTrouble(f"cannot be read: {wrong.strerror}") from None
-    with os.fdopen(handle, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise _FileTrouble("is not a regular file")
-        try:
+        with os.fdopen(handle, "rb", closefd=False) as file:
             return file.read(MAX_BYTES + 1)
-        except OSError as wrong:
-            raise _FileTrouble(f"cannot be read: {wrong.strerror}") from None
+    except OSError as wrong:
+        raise _FileTrouble(f"cannot be read: {wrong.strerror}") from None
+    finally:
+        os.close(handle)
 
 
 def shown(path: Path) -> str:

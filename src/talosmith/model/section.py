@@ -9,7 +9,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+    """A part of the inventory. The text below a field is its description in the editor's schema."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 def shorthand(expand: Callable[[Any], Any], written: Any) -> BeforeValidator:

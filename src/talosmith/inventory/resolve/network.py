@@ -54,6 +54,10 @@ def resolve_endpoint(
     nodes: tuple[Node, ...],
     findings: list[Finding],
 ) -> Endpoint | None:
+    if _controlplanes(inventory) == 0:
+        fix = "add `controlplane: 1`, or a list of nodes"
+        findings.append(error(("controlplane",), "there is no control plane", "a cluster needs at least one", fix))
+        return None
     if inventory.network.endpoint is not None:
         return _parse_endpoint(inventory.network.endpoint)
     if isinstance(provider, Aws):
@@ -64,13 +68,8 @@ def resolve_endpoint(
         return None
     if network.vip is not None:
         return Endpoint(str(network.vip))
-    controlplanes = [node for node in nodes if node.role == "controlplane"]
-    if controlplanes:
-        return Endpoint(str(controlplanes[0].ip))
-    if _controlplanes(inventory) == 0:
-        fix = "add `controlplane: 1`, or a list of nodes"
-        findings.append(error(("controlplane",), "there is no control plane", "a cluster needs at least one", fix))
-    return None
+    first = next((node for node in nodes if node.role == "controlplane"), None)
+    return Endpoint(str(first.ip)) if first else None  # that it could not be resolved is told already
 
 
 def address_at(network: IpNetwork, offset: int) -> IpAddress | None:

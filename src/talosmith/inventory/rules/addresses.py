@@ -112,6 +112,10 @@ def service_addresses_are_free(resolved: Resolved) -> Iterator[Finding]:
         if bgp is None and network.node_cidr is not None and address not in network.node_cidr:
             what = f"{address} is not inside the nodes' network {network.node_cidr}"
             yield error(path, what, "without BGP nobody outside it could reach it", "set `cilium.bgp`, or move it")
+
+
+def pool_is_free(resolved: Resolved) -> Iterator[Finding]:
+    bgp = resolved.cluster.services.cilium.bgp
     pool = bgp.lb_pool_cidr if bgp is not None else None
     for node in resolved.cluster.nodes:
         if pool is not None and node.ip in pool:

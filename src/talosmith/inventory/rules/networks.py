@@ -36,14 +36,11 @@ def networks_keep_apart(resolved: Resolved) -> Iterator[Finding]:
 def _nodes_elsewhere(resolved: Resolved) -> Iterator[Finding]:
     """Without a node network the nodes' addresses themselves are all there is to compare."""
     network = resolved.cluster.network
-    for noun, path, other in (
-        ("pod", ("network", "pod_cidr"), network.pod_cidr),
-        ("service", ("network", "svc_cidr"), network.svc_cidr),
-    ):
-        inside = next((node for node in resolved.cluster.nodes if node.ip in other), None)
-        if inside is not None:
-            what = f"`{inside.name}` ({inside.ip}) is inside the {noun} network {other}"
-            yield error(path, what, "addresses in both could not be told apart", "choose networks of their own")
+    for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
+        for noun, other in (("pod", network.pod_cidr), ("service", network.svc_cidr)):
+            if node.ip in other:
+                what = f"`{node.name}` ({node.ip}) is inside the {noun} network {other}"
+                yield error(place.of("ip"), what, "addresses in both could not be told apart")
 
 
 def pods_have_room(resolved: Resolved) -> Iterator[Finding]:
@@ -51,7 +48,7 @@ def pods_have_room(resolved: Resolved) -> Iterator[Finding]:
     mask = NODE_MASK[pods.version]
     room = 1 << (mask - pods.prefixlen) if pods.prefixlen <= mask else 0
     if room < count:
-        prefix = mask - max(count - 1, 1).bit_length()
+        prefix = mask - (count - 1).bit_length()
         what = f"the pod network {pods} has room for {room} nodes, the cluster has {count}"
         yield error(
             ("network", "pod_cidr"), what, f"each node gets a /{mask} of it", f"make it a /{prefix} or larger"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from talosmith.inventory.findings import Finding, error, note, warning
 from talosmith.inventory.resolve import GROUP, Resolved
-from talosmith.model.providers import PROVIDERS, Aws, Lab, Libvirt, Proxmox
+from talosmith.model.providers import PROVIDERS, Aws, Lab, Libvirt, Metal, Proxmox
 
 # Settings of nodes that only some providers know what to do with.
 _ONLY_FOR = {
@@ -83,10 +83,6 @@ def lab_stays_on_loopback(resolved: Resolved) -> Iterator[Finding]:
     network = resolved.cluster.network.node_cidr
     if network is not None and not network.is_loopback:
         yield error(("network", "node_cidr"), f"the lab cannot use {network}", why, fix)
-        return
-    for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
-        if not node.ip.is_loopback:
-            yield error(place.of("ip"), f"`{node.name}`: the lab cannot use {node.ip}", why, fix)
 
 
 def image_is_said_once(resolved: Resolved) -> Iterator[Finding]:
@@ -100,4 +96,6 @@ def dhcp_is_told(resolved: Resolved) -> Iterator[Finding]:
     if resolved.cluster.network.addressing == "dhcp":
         what = "no `network.node_cidr`: the nodes get their addresses by DHCP"
         why = "reserve each node's `ip` for its MAC address, which `talosmith show` lists"
+        if isinstance(resolved.cluster.provider, Metal):
+            why = "each machine must be at its `ip` already, and keep it"
         yield note(("network",), what, why, "or set node_cidr and gateway for static addresses")

@@ -14,6 +14,7 @@ MINIMUM_RAM: dict[Role, int] = {"controlplane": 1848 - _FIRMWARE_MIB, "worker": 
 GOOD_RAM: dict[Role, int] = {"controlplane": 4096 - _FIRMWARE_MIB, "worker": 2048 - _FIRMWARE_MIB}
 MINIMUM_DISK_MIB = 6 * 1024
 GOOD_CPU: dict[Role, int] = {"controlplane": 2, "worker": 1}
+NOUN: dict[Role, str] = {"controlplane": "control plane", "worker": "worker"}
 SMALL_NUMBER = 512  # nobody means so many MiB; they mean GiB
 
 
@@ -23,7 +24,7 @@ def machines_can_boot(resolved: Resolved) -> Iterator[Finding]:
         if node.ram_mib is not None and node.ram_mib < least:
             what = f"`{node.name}`: {node.ram_mib} MiB of memory are too little for Talos"
             fix = f"did you mean {node.ram_mib}G?" if node.ram_mib <= SMALL_NUMBER else ""
-            yield error(place.of("ram"), what, f"a {node.role} needs at least {least} MiB", fix)
+            yield error(place.of("ram"), what, f"a {NOUN[node.role]} needs at least {least} MiB", fix)
         if node.disk_mib is not None and node.disk_mib < MINIMUM_DISK_MIB:
             what = f"`{node.name}`: a disk of {node.disk_mib / 1024:g}G is too small for Talos"
             yield error(place.of("disk"), what, "it needs at least 6G")
@@ -34,7 +35,9 @@ def machines_have_room(resolved: Resolved) -> Iterator[Finding]:
         good = GOOD_RAM[node.role]
         if node.ram_mib is not None and MINIMUM_RAM[node.role] <= node.ram_mib < good:
             what = f"`{node.name}`: {node.ram_mib} MiB of memory boot Talos, but leave little for Kubernetes"
-            yield warning(place.of("ram"), what, f"{good + _FIRMWARE_MIB} MiB are recommended for a {node.role}")
+            yield warning(
+                place.of("ram"), what, f"{good + _FIRMWARE_MIB} MiB are recommended for a {NOUN[node.role]}"
+            )
         if node.cpu is not None and node.cpu < GOOD_CPU[node.role]:
             yield warning(place.of("cpu"), f"`{node.name}`: a control plane with {node.cpu} CPU is slow", fix="use 2")
 

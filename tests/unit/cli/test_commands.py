@@ -1,0 +1,206 @@
+"""The commands as a person types them: what they print where, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from talosmith import __version__
+from talosmith.cli.app import COMMANDS, run
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+GOOD = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\ncontrolplane: 1\n"
+Talosmith = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def talosmith(capsys: pytest.CaptureFixture[str]) -> Talosmith:
+    def call(*arguments: object) -> tuple[int, str, str]:
+        code = run([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_version_and_help(talosmith: Talosmith) -> None:
+    version = subprocess.run(
+        [sys.executable, "-m", "talosmith", "--version"], capture_output=True, text=True, check=True
+    )
+    assert version.stdout == f"talosmith {__version__}\n"
+    code, out, _ = talosmith("--help")
+    assert code == 0
+    assert all(f"  {name}" in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_explains_itself(command: str, talosmith: Talosmith) -> None:
+    code, out, _ = talosmith(command, "--help")
+    assert code == 0
+    assert out.startswith(f"Usage: talosmith {command}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["shwo"], "no such command: shwo\n  fix: did you mean `show`?"),
+        (["--frobnicate"], "no such option: --frobnicate"),
+        (["show", "--frobnicate"], "no such option: --frobnicate"),
+        (["show", "-o", "xml"], "'xml' is not one of 'text', 'json', 'yaml'"),
+        (["-i"], "-i needs a value"),
+        (["show", "-i", str(EXAMPLES / "aws")], "choose one with -e: base, production, sandbox, staging"),
+        (["show", "-i", str(EXAMPLES / "aws"), "-e", "../.."], "`../..` is not the name of an environment"),
+    ],
+)
+def test_wrong_usage_ends_with_64(arguments: list[str], said: str, talosmith: Talosmith) -> None:
+    code, out, err = talosmith(*arguments)
+    assert (code, out) == (64, "")
+    assert said in err
+
+
+def test_validate_says_yes_on_stdout_and_notes_on_stderr(talosmith: Talosmith) -> None:
+    code, out, err = talosmith("validate", "-i", EXAMPLES / "proxmox-inventory")
+    assert code == 0
+    assert "is valid: dev, 1 + 1 nodes on proxmox (1 note)" in out
+    assert "note: no `network.node_cidr`" in err
+
+
+def test_validate_shows_the_line_and_ends_with_65(tmp_path: Path, talosmith: Talosmith) -> None:
+    (tmp_path / "cluster.yaml").write_text(GOOD + "network: {pod_cidr: 10.244.0.5/16}\nnetwrok: 1\n")
+    code, out, err = talosmith("validate", "-i", tmp_path)
+    assert (code, out) == (65, "")
+    assert f"{tmp_path}/cluster.yaml:5:21: error: network.pod_cidr: `10.244.0.5/16` is an address" in err
+    assert "  5 | network: {pod_cidr: 10.244.0.5/16}\n    |                     ^\n" in err
+    assert "fix: did you mean 10.244.0.0/16?" in err
+    assert "the inventory cannot be used: 2 errors" in err
+
+
+@pytest.mark.parametrize("command", ["validate", "show"])
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_errors_as_data(command: str, form: str, tmp_path: Path, talosmith: Talosmith) -> None:
+    (tmp_path / "cluster.yaml").write_text(GOOD + "netwrok: 1\n")
+    code, out, err = talosmith(command, "-i", tmp_path, "-o", form)
+    assert (code, err) == (65, "")
+    problem = yaml.safe_load(out)["problems"][0]
+    assert (problem["line"], problem["column"], problem["what"]) == (5, 1, "unknown key `netwrok`")
+
+
+def test_a_secret_is_never_shown(tmp_path: Path, talosmith: Talosmith) -> None:
+    canary = "hunter2-canary"
+    texts = [
+        f"dns: {{provider: cloudflare, token: {canary}}}\n",
+        f"proxmox: {{node: pve, token_secret: {canary}, tokens: 1}}\n",
+        f"proxmox:\n  node: pve\n  password: {canary}\n",
+        f"unifi: {{api_key: '{canary}'}}\n",
+        f"backup: {{etcd: {{secret_key: {canary}, access_key: {canary}}}}}\n",
+        f"dns:\n  token: {canary}\n token: x\n",
+    ]
+    for text in texts:
+        (tmp_path / "cluster.yaml").write_text(GOOD + text)
+        for form in ("text", "json", "yaml"):
+            code, out, err = talosmith("validate", "-i", tmp_path, "-o", form)
+            assert code == 65
+            assert canary not in out + err
+
+
+def test_show_lists_every_node(talosmith: Talosmith) -> None:
+    code, out, _ = talosmith("show", "-i", EXAMPLES / "libvirt-ha")
+    assert code == 0
+    assert "talos-cp-3  controlplane  10.0.0.72  52:54:00:c1:00:03" in out
+    assert "https://10.0.0.100:6443" in out
+
+
+def test_show_as_data_is_the_same_in_json_and_yaml(talosmith: Talosmith) -> None:
+    from_json = json.loads(talosmith("show", "-i", EXAMPLES / "homelab", "-o", "json")[1])
+    assert from_json == yaml.safe_load(talosmith("-o", "yaml", "show", "-i", EXAMPLES / "homelab")[1])
+    assert from_json["nodes"][3]["taints"] == ["example.org/gpu=true:NoSchedule"]
+    assert from_json["services"]["dns"]["token"] == "sops:cloudflare.token"
+    assert from_json["endpoint"] == {"host": "192.168.1.100", "port": 6443}
+
+
+def test_origin_tells_file_default_and_derivation(talosmith: Talosmith) -> None:
+    _, out, _ = talosmith("show", "-i", EXAMPLES / "aws", "-e", "production", "--origin", "-o", "json")
+    origin = {entry["name"]: (entry["value"], entry["source"]) for entry in json.loads(out)}
+    base, own = (os.path.relpath(EXAMPLES / "aws" / name / "cluster.yaml") for name in ("base", "production"))
+    assert origin["cluster_name"] == ("talos-production", f"{own}:2")
+    assert origin["talos_version"] == ("v1.12.1", f"{base}:5")
+    assert origin["network.pod_cidr"] == ("10.244.0.0/16", "default")
+    assert origin["nodes.cp-1.disk_mib"] == (51200, f"{base}:22")
+    assert origin["nodes.w-6.instance_type"][1] == "from aws.instance_type"
+    assert origin["nodes.w-6.ip"][1].startswith("derived: ")
+    _, out, _ = talosmith("show", "-i", EXAMPLES / "homelab", "--origin", "-o", "json")
+    origin = {entry["name"]: (entry["value"], entry["source"]) for entry in json.loads(out)}
+    nodes = os.path.relpath(EXAMPLES / "homelab" / "nodes.yaml")
+    assert origin["nodes.k8s-gpu.install_disk"] == ("/dev/nvme0n1", f"{nodes}:20")
+    assert origin["nodes.k8s-gpu.mtu"] == (9000, f"{nodes}:21")
+
+
+def test_every_value_of_every_example_has_an_origin(talosmith: Talosmith) -> None:
+    for example in ("lab", "libvirt-ha", "proxmox", "proxmox-inventory", "homelab"):
+        _, out, _ = talosmith("show", "-i", EXAMPLES / example, "--origin", "-o", "json")
+        assert all(entry["source"] for entry in json.loads(out))
+
+
+def test_schema_for_both_files(talosmith: Talosmith) -> None:
+    cluster = json.loads(talosmith("schema")[1])
+    nodes = json.loads(talosmith("schema", "nodes")[1])
+    assert {"cluster_name", "network", "proxmox"} <= cluster["properties"].keys()
+    assert nodes["properties"].keys() == {"controlplane", "workers"}
+    assert cluster["properties"]["mac_index"]["description"].startswith("fifth byte")
+
+
+def test_the_inventory_is_found_from_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, talosmith: Talosmith
+) -> None:
+    (tmp_path / "cluster.yaml").write_text(GOOD)
+    (tmp_path / "deep" / "down").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "deep" / "down")
+    assert talosmith("validate")[0] == 0
+    monkeypatch.setenv("TALOSMITH_INVENTORY", str(EXAMPLES / "lab"))
+    assert "lab, 3 + 2 nodes" in talosmith("validate")[1]
+
+
+def test_environments_are_found_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, talosmith: Talosmith
+) -> None:
+    for name in ("dev", "prod"):
+        (tmp_path / "inventory" / name).mkdir(parents=True)
+        (tmp_path / "inventory" / name / "cluster.yaml").write_text(GOOD.replace("dev", name))
+    monkeypatch.chdir(tmp_path)
+    assert "choose one with -e: dev, prod" in talosmith("validate")[2]
+    assert "valid: prod" in talosmith("-e", "prod", "validate")[1]
+    monkeypatch.chdir(tmp_path / "inventory" / "dev")
+    assert "valid: dev" in talosmith("validate")[1]
+    assert "valid: prod" in talosmith("validate", "-e", "prod")[1]
+    assert "valid: prod" in talosmith("validate", "-i", ".", "-e", "prod")[1]
+
+
+def test_no_inventory_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, talosmith: Talosmith) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = talosmith("validate")
+    assert code == 64
+    assert "make one with `talosmith init`" in err
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    command = [sys.executable, "-m", "talosmith", "show", "-i", str(EXAMPLES / "homelab"), "-o", "json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert b"Traceback" not in process.stderr.read()
+    process.stderr.close()
+    process.wait(timeout=30)
+
+
+def test_completion_knows_the_commands() -> None:
+    environment = os.environ | {"_TALOSMITH_COMPLETE": "complete_bash", "COMP_WORDS": "talosmith ", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "talosmith"], capture_output=True, text=True, env=environment, check=False
+    )
+    assert set(COMMANDS) <= set(done.stdout.split())
