@@ -4,6 +4,7 @@
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+DEVELOPING := .venv/.developing
 WORKERS ?= auto
 
 help:  ## What can be made
@@ -16,16 +17,16 @@ up: $(INSTALLED)  ## Install, then check and show the example cluster
 test: lint  ## Everything: style, types, layers, all tests
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-test-fast: $(INSTALLED)  ## The inner loop: no slow tests, no peers
+test-fast: $(DEVELOPING)  ## The inner loop: no slow tests, no peers
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not peer" -q
 
-lint: $(INSTALLED)
+lint: $(DEVELOPING)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-peers: $(INSTALLED)  ## Build the real tools that tests compare with (minutes, once)
+peers: $(DEVELOPING)  ## Build the real tools that tests compare with (minutes, once)
 	$(BIN)/python -m tools.peers
 
 bench: peers  ## Measure, against the peers, in one run
@@ -34,6 +35,10 @@ bench: peers  ## Measure, against the peers, in one run
 $(INSTALLED): pyproject.toml constraints.txt
 	@sh tools/install.sh
 	@touch $@
+
+$(DEVELOPING): pyproject.toml constraints.txt
+	@sh tools/install.sh dev
+	@touch $@ $(INSTALLED)
 
 clean:  ## Remove what was installed here (the peers' cache stays)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
