@@ -1,0 +1,165 @@
+"""How go-yaml writes a single value: plain, in single quotes or in double quotes.
+
+It quotes twice what a reader of YAML 1.1 or 1.2 might take for a number, a date, a bool or nothing, and once
+what only cannot stand plain.
+"""
+
+from __future__ import annotations
+
+import calendar
+import math
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from talosmith.errors import TalosmithError
+
+LONGEST_SIMPLE_KEY = 128  # bytes; a longer key is written behind a question mark
+
+# The line and the paragraph separator count as line breaks and may stand; other odd breaks are escaped.
+BREAKS = "\n\u2028\u2029"
+BREAK = re.compile(f"[{BREAKS}]")
+UNPRINTABLE = re.compile(r"[^\n\t\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
+
+_TO_ESCAPE = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
+_SHORT_ESCAPES = {
+    "\0": "0", "\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r", "\x1b": "e",
+    '"': '"', "\\": "\\", "\x85": "N", "\xa0": "_", "\u2028": "L", "\u2029": "P",
+}  # fmt: skip
+
+# Text that none of the rules below objects to, but for the words: most of a machine config.
+_HARMLESS = re.compile(r"[A-Za-z/_$(][A-Za-z0-9_./@=+$()-]*(?::[A-Za-z0-9_./@=+$()-]+)*")
+_NOT_PLAIN = re.compile(r"[#,\[\]{}&*!|>'\"%@`]|[?:-](?: |\Z)|---|\.\.\.| |.*(?: #|: |:\Z| \Z)")
+
+_WORDS = frozenset(
+    form
+    for word in ("true", "false", "null", "y", "n", "yes", "no", "on", "off")
+    for form in (word, word.capitalize(), word.upper())
+) | {"~", "<<"}
+_SPECIAL_FLOATS = frozenset(
+    {f"{sign}.{word}" for sign in ("", "+", "-") for word in ("inf", "Inf", "INF")} | {".nan", ".NaN", ".NAN"}
+)
+_PREFIXED_INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+)")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_DOTTED_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?")
+_SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
+_TIMESTAMP = re.compile(
+    r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
+    r"(?:(?: +|([Tt]))([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,][0-9]+)?"
+    r"(?:(Z)|[-+]([0-9]{2}):([0-9]{2}))?)?"
+)
+
+
+@lru_cache(maxsize=16384)
+def inline(text: str) -> str:
+    """The text on one line. Empty if it has line breaks: then its place decides about its form."""
+    if _HARMLESS.fullmatch(text):
+        return f'"{text}"' if text in _WORDS else text
+    if BREAK.search(text):
+        return ""
+    if not text or UNPRINTABLE.search(text) or "\t" in text or _typed(text):
+        return f'"{escaped(text)}"'
+    if _NOT_PLAIN.match(text):
+        return "'" + text.replace("'", "''") + "'"
+    return text
+
+
+@lru_cache(maxsize=4096)
+def simple_key(key: str) -> str:
+    """The key as it stands before its colon. Empty if it is too long for that, or has line breaks."""
+    if "\r" in key or "\x85" in key:  # breaks as well, though they are escaped
+        return ""
+    form = inline(key)
+    return form if len(key) * 4 <= LONGEST_SIMPLE_KEY or len(key.encode()) <= LONGEST_SIMPLE_KEY else ""
+
+
+def textless(value: Any) -> str:
+    """A number, a bool, nothing, or a collection without content."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, (list, tuple)) and not value:
+        return "[]"
+    if isinstance(value, Mapping) and not value:
+        return "{}"
+    raise TypeError(f"YAML has no place for a value of type {type(value).__name__} here")
+
+
+def escaped(text: str) -> str:
+    """What stands between double quotes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise TalosmithError(
+            "a text holds half of a character (a lone surrogate), which YAML cannot hold",
+            hint="Give the whole character in the file that the text comes from.",
+        ) from None
+    if text.startswith("\ufeff"):  # go-yaml takes all that follows a byte order mark for marks too
+        return "".join(map(_escape, text))
+    return _TO_ESCAPE.sub(lambda match: _escape(match[0]), text)
+
+
+def _escape(character: str) -> str:
+    if character in _SHORT_ESCAPES:
+        return "\\" + _SHORT_ESCAPES[character]
+    code = ord(character)
+    return f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
+
+
+def _typed(text: str) -> bool:
+    """Whether a reader might take the text for something else than text."""
+    if text in _WORDS or text in _SPECIAL_FLOATS:
+        return True
+    if text[0] == ".":
+        return _DOTTED_FLOAT.fullmatch(text) is not None and _in_range(text)
+    if text[0] not in "+-0123456789":
+        return False
+    number = text.replace("_", "")
+    if integer := _PREFIXED_INTEGER.fullmatch(number):
+        sign, size = integer[1], int(integer[2], 0)
+        return size < 1 << (63 if sign else 64) or (sign == "-" and size == 1 << 63)
+    if _FLOAT.fullmatch(number):
+        return _in_range(number)
+    return _SEXAGESIMAL.fullmatch(text) is not None or _timestamp(text)
+
+
+def _in_range(number: str) -> bool:
+    """A number too big for 64 bits is text to go-yaml."""
+    return math.isfinite(float(number))
+
+
+def _timestamp(text: str) -> bool:
+    match = _TIMESTAMP.fullmatch(text)
+    if match is None:
+        return False
+    year, month, day, letter, hour, minute, second, zulu, zone_hour, zone_minute = match.groups()
+    if not 1 <= int(month) <= 12:
+        return False
+    if not 1 <= int(day) <= calendar.monthrange(int(year), int(month))[1]:
+        return False
+    if hour is None:
+        return True
+    if int(hour) > 23 or int(minute) > 59 or int(second) > 59:
+        return False
+    if bool(letter) != bool(zulu or zone_hour):  # a zone goes with the letter, and only with it
+        return False
+    return zone_hour is None or (int(zone_hour) <= 24 and int(zone_minute) <= 60)
+
+
+def _float(value: float) -> str:
+    """The fewest digits that say it, with an exponent from a million on and below a ten-thousandth."""
+    if not math.isfinite(value):
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    shortest = Decimal(repr(value)).normalize()
+    power = shortest.adjusted()
+    if not value or -4 <= power < 6:
+        return format(shortest, "f")
+    mantissa = format(shortest.scaleb(-power), "f")
+    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
