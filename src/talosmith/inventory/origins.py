@@ -34,6 +34,10 @@ _NODE_KEYS = {
     "arch": "arch",
     "mtu": "mtu",
     "vlan": "vlan",
+    "interface": "interface",
+    "bond": "bond",
+    "routes": "routes",
+    "volumes": "volumes",
     "encrypt_disk": "encrypt_disk",
     "kernel_modules": "kernel_modules",
     "labels": "labels",
@@ -69,10 +73,10 @@ def origins(resolved: Resolved, merged: Merged) -> Iterator[Origin]:
             value = getattr(model, key)
             if value not in (None, [], {}):
                 yield Origin(f"{section}.{key}", value, said((section, key)) or DEFAULT)
-    for key in Services.model_fields:
+    for key in (*Services.model_fields, "kubernetes", "talos"):
         source = said((key,))
         if source:
-            yield Origin(key, getattr(cluster.services, key), source)
+            yield Origin(key, getattr(resolved.inventory, key), source)
     for node, place in zip(cluster.nodes, resolved.places, strict=True):
         yield from _node(node, place, resolved, merged)
 

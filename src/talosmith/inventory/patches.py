@@ -44,7 +44,7 @@ class PatchFiles:
 
     def _entry(self, path: Path, entry: Any) -> Patch | None:
         if not isinstance(entry, str):
-            return Patch(self._merged.origin(path), (entry,))
+            return Patch(self._merged.origin(path), value=entry)
         layer = next(layer for layer in self._merged.sources.layers if self._merged.file_of(path) in layer.documents)
         document = read_patch(self._merged.sources, layer, entry, self._place(path))
         return _patch(document) if document else None
@@ -54,4 +54,4 @@ class PatchFiles:
 
 
 def _patch(document: Document) -> Patch:
-    return Patch(document.file, tuple(document.documents))
+    return Patch(document.file, text=document.text)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from talosmith.model.providers import Aws, Docker, Lab, Libvirt, Metal, Proxmox
 from talosmith.model.section import Section, shorthand
 from talosmith.model.services import Image, Services
+from talosmith.model.settings import Bond, KubernetesSettings, Route, TalosSettings, Volume
 from talosmith.model.values import (
     Address,
     Disk,
@@ -74,8 +75,17 @@ class NodeSettings(Section):
     encrypt_disk: bool | None = None
     """LUKS2 with keys in the TPM, for STATE and EPHEMERAL"""
     kernel_modules: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]] | None = None
+    interface: str | None = None
+    """network card, by name; by its MAC address if left out"""
+    bond: Bond | None = None
+    """several network cards as one, instead of `interface`"""
+    routes: list[Route] | None = None
+    """besides the default route"""
     mtu: Mtu | None = None
     vlan: Vlan | None = None
+    """tag that the node itself puts on its traffic"""
+    volumes: list[Volume] | None = None
+    """mounted at /var/mnt/<name>, from further disks"""
     labels: dict[LabelKey, LabelValue] | None = None
     """Kubernetes node labels; a node's own are added to those of its role"""
     taints: list[Taint] | None = None
@@ -169,6 +179,8 @@ class Inventory(Services):
     controlplane: Nodes = NodeGroup()
     workers: Nodes = NodeGroup()
     image: Image = Image()
+    kubernetes: KubernetesSettings = KubernetesSettings()
+    talos: TalosSettings = TalosSettings()
     patches: list[PatchEntry] = []
     """for all nodes, after those of the folder `patches/`"""
 

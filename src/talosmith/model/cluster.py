@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from talosmith.model.providers import ProviderSection
 from talosmith.model.services import Image, Services
+from talosmith.model.settings import Bond, KubernetesSettings, Route, TalosSettings, Volume
 from talosmith.model.values import IpAddress, IpNetwork
 from talosmith.model.versions import Version
 
@@ -17,10 +18,11 @@ Addressing = Literal["static", "dhcp", "provider"]
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A change to machine configs: Talos' strategic merge, or RFC 6902 operations."""
+    """A change to machine configs, Talos' strategic merge or RFC 6902 operations: the text of a file, or a value."""
 
     source: str  # file, or file and line for one that stands in the inventory itself
-    content: tuple[Any, ...]  # the YAML documents in it
+    text: str | None = None
+    value: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,12 @@ class Node:
     image: Image
     mtu: int | None = None
     vlan: int | None = None
+    interface: str | None = None
+    bond: Bond | None = None
+    routes: tuple[Route, ...] = ()
     encrypt_disk: bool = False
     kernel_modules: tuple[str, ...] = ()
+    volumes: tuple[Volume, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
     taints: tuple[str, ...] = ()
     patches: tuple[Patch, ...] = ()
@@ -104,6 +110,8 @@ class Cluster:
     provider: ProviderSection
     nodes: tuple[Node, ...]  # control planes first, in the inventory's order
     services: Services
+    kubernetes: KubernetesSettings
+    talos: TalosSettings
     patches: tuple[Patch, ...] = ()  # for all nodes, before those of the roles and of single nodes
     role_patches: dict[Role, tuple[Patch, ...]] = field(default_factory=dict)
 

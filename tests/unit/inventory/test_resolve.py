@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from talosmith import Cluster, load
 from talosmith.inventory.numbers import lab_network_of, mac_of, number_of, vmid_of
@@ -198,7 +199,11 @@ def test_patches_in_their_order(tmp_path: Path) -> None:
         path.write_text(text)
     cluster = load(tmp_path / "env")
     order = {
-        node.name: [document["from"] for patch in cluster.patches_for(node) for document in patch.content]
+        node.name: [
+            document["from"]
+            for patch in cluster.patches_for(node)
+            for document in (yaml.safe_load_all(patch.text) if patch.text else [patch.value])
+        ]
         for node in cluster.nodes
     }
     shared = ["base/a", "base/a2", "base/b", "env/c", "base"]

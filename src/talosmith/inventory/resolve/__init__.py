@@ -10,8 +10,9 @@ from talosmith.inventory.parse import Path
 from talosmith.inventory.resolve.network import chosen_provider, resolve_endpoint, resolve_network
 from talosmith.inventory.resolve.nodes import GROUP, Place, entries, resolve_nodes
 from talosmith.inventory.schema import Inventory
-from talosmith.model.cluster import Cluster, Patch, Role
+from talosmith.model.cluster import Cluster, Node, Patch, Role
 from talosmith.model.services import Services
+from talosmith.model.settings import Cni, KubernetesSettings
 
 __all__ = [
     "GROUP",
@@ -63,10 +64,29 @@ def resolve(inventory: Inventory, patches: PatchSource) -> Resolved:
         provider=provider,
         nodes=nodes,
         services=Services.model_construct(**{name: getattr(inventory, name) for name in Services.model_fields}),
+        kubernetes=_kubernetes(inventory, nodes),
+        talos=inventory.talos,
         patches=patches("global", ("patches",), inventory.patches),
         role_patches={role: _role_patches(inventory, role, patches) for role in GROUP},
     )
     return Resolved(cluster, inventory, tuple(place for _, place in placed))
+
+
+def _kubernetes(inventory: Inventory, nodes: tuple[Node, ...]) -> KubernetesSettings:
+    """What was left open follows from the rest of the inventory."""
+    said = inventory.kubernetes
+    cilium = inventory.addons.get("cilium")
+    brings_network = cilium is not None and cilium.enabled
+    no_workers = all(node.role == "controlplane" for node in nodes)
+    return said.model_copy(
+        update={
+            "cni": said.cni or Cni(name="none" if brings_network else "flannel"),
+            "kube_proxy": said.kube_proxy if said.kube_proxy is not None else not brings_network,
+            "schedule_on_controlplanes": no_workers
+            if said.schedule_on_controlplanes is None
+            else said.schedule_on_controlplanes,
+        }
+    )
 
 
 def _role_patches(inventory: Inventory, role: Role, patches: PatchSource) -> tuple[Patch, ...]:

@@ -1,0 +1,89 @@
+"""How Talos and Kubernetes are set up on all nodes of a cluster."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from talosmith.model.section import Section, shorthand
+from talosmith.model.values import Address, DiskSize, DomainName, Network, wrong
+
+
+def _url(value: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/]+\S*", value):
+        raise wrong(f"`{value}` is not a web address", fix="it begins with https:// or http://")
+    return value
+
+
+Url = Annotated[str, AfterValidator(_url)]
+
+
+class Cni(Section):
+    """The pod network: Talos' own flannel, none (an add-on brings it), or manifests from elsewhere."""
+
+    name: Literal["flannel", "none", "custom"]
+    urls: list[Url] = []
+    """manifests, for `custom`"""
+
+
+def _named(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+class KubernetesSettings(Section):
+    """What Kubernetes runs and how."""
+
+    cni: Annotated[Cni, shorthand(_named, str | Cni)] | None = None
+    """flannel, none or custom; flannel if left out, none where the add-on cilium is on"""
+    kube_proxy: bool | None = None
+    """on if left out, off where the add-on cilium is on"""
+    schedule_on_controlplanes: bool | None = None
+    """whether ordinary pods run on control planes; yes if there are no workers"""
+    dns_domain: DomainName = "cluster.local"
+
+
+class TalosSettings(Section):
+    """What Talos does on every node."""
+
+    sysctls: dict[str, str] = {}
+    registry_mirrors: dict[str, list[Url]] = {}
+    """host of a registry -> addresses that are asked instead of it"""
+    kubespan: bool = False
+    """WireGuard between all nodes"""
+    discovery: bool = True
+    """let nodes find each other through the discovery service"""
+    kube_prism: bool = True
+    """a load balancer for the Kubernetes API on every node"""
+    host_dns: bool = True
+    """a DNS cache on every node, which also serves pods"""
+
+
+class Route(Section):
+    to: Network
+    via: Address
+    metric: Annotated[int, Field(ge=0)] | None = None
+
+
+class Bond(Section):
+    """Several network cards as one."""
+
+    interfaces: Annotated[list[str], Field(min_length=1)]
+    mode: Literal[
+        "balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"
+    ] = "802.3ad"
+    lacp_rate: Literal["slow", "fast"] | None = None
+    xmit_hash_policy: Literal["layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4"] | None = None
+    miimon: Annotated[int, Field(ge=1)] | None = None
+    """milliseconds between link checks"""
+
+
+class Volume(Section):
+    """Room on a further disk, mounted at /var/mnt/<name>."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9-]{0,32}[A-Za-z0-9])?$")]
+    disk: str
+    """device (/dev/sdb), serial number, or a CEL expression such as `disk.transport == "nvme"`"""
+    min_size: DiskSize | None = None
+    max_size: DiskSize | None = None
