@@ -29,6 +29,7 @@ def init(
     gateway: Annotated[str | None, typer.Option(help="Their default route; its first address if left out.")] = None,
     vip: Annotated[str | None, typer.Option(help="Floating address of the Kubernetes API.")] = None,
     disk: Annotated[str | None, typer.Option(help="Size (40G), or on metal the device or serial number.")] = None,
+    interface: Annotated[str | None, typer.Option(help="On metal, the network card that gets the address.")] = None,
     talos_version: Annotated[str, typer.Option(help="Talos version.")] = _DEFAULT.talos_version,
     kubernetes_version: Annotated[str, typer.Option(help="Kubernetes version.")] = _DEFAULT.kubernetes_version,
     proxmox_url: Annotated[str | None, typer.Option(help="Proxmox VE API address.")] = None,
@@ -81,6 +82,8 @@ def _ask(given: dict[str, Any]) -> None:
         given["vip"] = typer.prompt("Free address for the Kubernetes API (VIP)", err=True)
     if provider == "metal" and "disk" not in given:
         given["disk"] = typer.prompt("Disk to install Talos on", default="/dev/sda", err=True)
+    if provider == "metal" and "interface" not in given:
+        given["interface"] = typer.prompt("Network card that gets the address", default="eth0", err=True)
     if provider == "proxmox" and "proxmox_node" not in given:
         given["proxmox_node"] = typer.prompt("Proxmox node", default="pve", err=True)
     if provider == "aws":

@@ -25,6 +25,7 @@ class NewInventory:
     gateway: str | None = None
     vip: str | None = None
     disk: str | None = None
+    interface: str | None = None
     talos_version: str = RECOMMENDED.latest
     kubernetes_version: str = RECOMMENDED.kubernetes
     proxmox_url: str | None = None
@@ -66,6 +67,7 @@ def nodes_text(answers: NewInventory) -> str:
     sizes = "" if answers.provider in ("metal", "aws") else "  cpu: 2\n  ram: 4G\n"
     disk = answers.disk or {"metal": None, "docker": None}.get(answers.provider, "20G")
     sizes += f"  disk: {_quoted(disk)}\n" if disk else ""
+    sizes += f"  interface: {_quoted(answers.interface)}\n" if answers.interface else ""
     return (
         _COMPLETION.format(part="nodes")
         + f"""\

@@ -21,7 +21,7 @@ FLAGS = {
                 "--proxmox-url", "https://192.168.1.10:8006"],
     "aws": ["--region", "us-east-1", "--domain", "example.org", "--controlplanes", "3"],
     "docker": [],
-    "metal": ["--node-cidr", "10.0.0.0/24", "--disk", "/dev/nvme0n1"],
+    "metal": ["--node-cidr", "10.0.0.0/24", "--disk", "/dev/nvme0n1", "--interface", "eno1"],
 }  # fmt: skip
 
 
@@ -99,11 +99,11 @@ def test_questions_at_a_terminal(tmp_path: Path) -> None:
         text=True,
     )
     os.close(terminal)
-    os.write(controller, b"home\nnowhere\nmetal\n3\n0\n10.0.0.0/24\n10.0.0.100\n\n")
+    os.write(controller, b"home\nnowhere\nmetal\n3\n0\n10.0.0.0/24\n10.0.0.100\n\n\n")
     out, err = process.communicate(timeout=60)
     os.close(controller)
     assert process.returncode == 0, err
     assert "Name of the cluster [demo]" in err and "Next: talosmith validate" in out
     cluster = load(tmp_path / "new")
     assert (cluster.name, cluster.provider.name, len(cluster.nodes)) == ("home", "metal", 3)
-    assert str(cluster.nodes[0].install_disk) == "/dev/sda"
+    assert (str(cluster.nodes[0].install_disk), cluster.nodes[0].interface) == ("/dev/sda", "eth0")

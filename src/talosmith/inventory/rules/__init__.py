@@ -45,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     sizes.machines_can_boot,
     sizes.machines_have_room,
     sizes.metal_knows_its_disk,
+    providers.metal_knows_its_card,
     providers.one_provider,
     providers.settings_fit_the_provider,
     providers.libvirt_has_one_network,

@@ -92,6 +92,16 @@ def image_is_said_once(resolved: Resolved) -> Iterator[Finding]:
         yield error(("image", "schematic"), what, "the schematic already fixes them", "keep one of the two")
 
 
+def metal_knows_its_card(resolved: Resolved) -> Iterator[Finding]:
+    """Machines of ours have the MAC address we gave them; of others we must be told."""
+    if not isinstance(resolved.cluster.provider, Metal) or resolved.cluster.network.addressing != "static":
+        return
+    for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
+        if node.mac is None and node.interface is None and node.bond is None:
+            what = f"`{node.name}`: which network card gets the address {node.ip}?"
+            yield error(place.path, what, fix="set `mac_addr`, or `interface` to its name")
+
+
 def dhcp_is_told(resolved: Resolved) -> Iterator[Finding]:
     if resolved.cluster.network.addressing == "dhcp":
         what = "no `network.node_cidr`: the nodes get their addresses by DHCP"

@@ -1,0 +1,64 @@
+"""A node's disks: which one Talos is installed on, encryption, further volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from talosmith.model.cluster import Node
+from talosmith.model.settings import Volume
+from talosmith.model.values import DEVICE
+
+SINCE_VOLUMES = (1, 10)  # UserVolumeConfig
+SINCE_VOLUME_ENCRYPTION = (1, 11)  # VolumeConfig.encryption
+_BY_TPM = {"provider": "luks2", "keys": [{"slot": 0, "tpm": {}}]}
+_ENCRYPTED = ("STATE", "EPHEMERAL")
+
+Document = dict[str, Any]
+
+
+def storage_fields(node: Node, talos: tuple[int, int]) -> dict[str, Any]:
+    """What stands in the `machine` section."""
+    fields: dict[str, Any] = {}
+    disk = node.install_disk
+    if disk is not None:
+        fields["install"] = {"disk": disk.device} if disk.device else {"diskSelector": {"serial": disk.serial}}
+    if node.encrypt_disk and talos < SINCE_VOLUME_ENCRYPTION:
+        fields["systemDiskEncryption"] = {name.lower(): _BY_TPM for name in _ENCRYPTED}
+    if node.volumes and talos < SINCE_VOLUMES:
+        fields["disks"] = [
+            {"device": volume.disk, "partitions": [{"mountpoint": f"/var/mnt/{volume.name}"}]}
+            for volume in node.volumes
+        ]
+    return fields
+
+
+def storage_documents(node: Node, talos: tuple[int, int]) -> Iterator[Document]:
+    if node.encrypt_disk and talos >= SINCE_VOLUME_ENCRYPTION:
+        for name in _ENCRYPTED:
+            yield {"apiVersion": "v1alpha1", "kind": "VolumeConfig", "name": name, "encryption": _BY_TPM}
+    if talos >= SINCE_VOLUMES:
+        for volume in node.volumes:
+            yield {
+                "apiVersion": "v1alpha1",
+                "kind": "UserVolumeConfig",
+                "name": volume.name,
+                "provisioning": _provisioning(volume),
+            }
+
+
+def _provisioning(volume: Volume) -> dict[str, Any]:
+    if DEVICE.match(volume.disk):
+        match = f'disk.dev_path == "{volume.disk}"'
+    elif all(character.isalnum() or character in "-_.:" for character in volume.disk):
+        match = f'disk.serial == "{volume.disk}"'
+    else:
+        match = volume.disk
+    made: dict[str, Any] = {"diskSelector": {"match": match}}
+    if volume.min_size is None and volume.max_size is None:
+        made["minSize"] = "1GiB"  # Talos asks for one of the two
+    if volume.min_size is not None:
+        made["minSize"] = f"{volume.min_size}MiB"
+    if volume.max_size is not None:
+        made["maxSize"] = f"{volume.max_size}MiB"
+    return made
