@@ -47,7 +47,8 @@ class Problem:
         return ":".join([self.file, *(str(number) for number in (self.line, self.column) if number)])
 
     def sentence(self) -> str:
-        text = f"{self.place}: {self.severity}: {self.what}"
+        text = f"{self.place}: " if self.file else ""
+        text += f"{self.severity}: {self.what}"
         return "; ".join([text, *(part for part in (self.why, self.fix) if part)])
 
 

@@ -22,6 +22,9 @@ COMMANDS = {
     "init": Command("Write a new inventory, with a few questions", "talosmith.cli.init"),
     "validate": Command("Check the inventory; every problem at once", "talosmith.cli.validate"),
     "show": Command("Show the cluster that the inventory describes", "talosmith.cli.show"),
+    "secrets": Command("Make, show, import, export or rekey the cluster's secrets", "talosmith.cli.secrets"),
+    "render": Command("Write machine configs, talosconfig, seeds; list images", "talosmith.cli.render"),
+    "diff": Command("Compare machine configs with files rendered earlier", "talosmith.cli.diff"),
     "schema": Command("Print the JSON Schema of inventories, for editors", "talosmith.cli.schema"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
+from talosmith.desired.machine.check import check_configs
 from talosmith.errors import InventoryError
 from talosmith.inventory import check
 from talosmith.report.problems import as_text, summary
@@ -19,6 +20,8 @@ def validate(
 ) -> int:
     """Check the inventory; every problem at once, with its place. Nothing is touched."""
     report = check(inventory, environment)
+    if report.valid:
+        report.problems += check_configs(report.cluster)
     if output is not Output.TEXT:
         emit({"valid": report.valid, "file": report.file, "problems": report.problems}, output)
         return 0 if report.valid else InventoryError.exit_code

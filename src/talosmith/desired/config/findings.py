@@ -17,7 +17,7 @@ class Finding:
     severity: Literal["error", "warning"]
     path: str
     message: str
-    document: str = ""  # which document the path is in
+    document: str = ""  # which document the path is in; empty for the main one
 
     def __str__(self) -> str:
         where = ": ".join(part for part in (self.document, self.path) if part)

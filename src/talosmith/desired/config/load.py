@@ -6,6 +6,7 @@ patched documents share what the patch did not touch.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -172,7 +173,7 @@ class Reader:
 
     def _unknown(self, struct: Struct, key: Node, path: Path) -> None:
         name = str(key.value) if isinstance(key, ScalarNode) else "a key that is not text"
-        close = [known for known in struct.fields if known.lower() == name.lower()]
+        close = difflib.get_close_matches(name, struct.fields, n=1)
         what = "is not a field that Talos knows" + (f"; did you mean {close[0]}?" if close else "")
         self.problems.append(Refusal((*path, name), what, line_of(key)))
 

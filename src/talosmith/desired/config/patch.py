@@ -114,7 +114,8 @@ def _strategic(nodes: Sequence[Node], source: str, *, marked: bool) -> Strategic
         if rest is not None and not is_null(rest) and not says_nothing(rest):
             steps += [Overlay(document, rest) for document in load_nodes([rest], source)]
     if not steps:
-        raise fail("the patch says nothing", source, line_of(nodes[0]))
+        what = "the patch says nothing: a document needs apiVersion and kind, or a machine or cluster section"
+        raise fail(what, source, line_of(nodes[0]))
     twice = clashes([step.document for step in steps if isinstance(step, Overlay)])
     if twice:
         raise fail_all([Refusal((), what) for what in twice], source)
@@ -165,6 +166,8 @@ def _delete(made: dict[tuple[str, str], Document], step: Deletion) -> None:
 
 
 def _apply_json(documents: list[Document], patch: JsonPatch) -> list[Document]:
+    if len(documents) != 1 and not patch.operations:
+        raise fail("the patch is empty", patch.source)
     if len(documents) != 1:
         raise fail(
             "RFC 6902 patches do not work on configs of several documents, which those for Talos 1.12 and later are",

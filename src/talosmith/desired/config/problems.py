@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from talosmith.errors import InventoryError, Problem
 
@@ -39,5 +39,5 @@ def fail(what: str, source: str, line: int = 0, *, fix: str = "") -> ConfigError
     return ConfigError([Problem("error", what, fix=fix, file=source, line=line)])
 
 
-def fail_all(problems: Sequence[Refusal] | Iterable[Refusal], source: str) -> ConfigError:
+def fail_all(problems: Iterable[Refusal], source: str) -> ConfigError:
     return ConfigError([Problem("error", str(one), file=source, line=one.line) for one in problems])

@@ -74,7 +74,7 @@ class Validator:
     def _main(self, document: Document) -> list[Finding]:
         found: list[Finding] = []
         if document.get("machine") is None:
-            found.append(replace(error("machine", "is missing"), document=label(("", ""))))
+            found.append(error("machine", "is missing"))
         else:
             for number, values in enumerate(self._inputs(document)):
                 known = self._known.get((number, *map(id, values)))
@@ -86,7 +86,7 @@ class Validator:
         return [tuple([_at(document, path, self.mode, role) for path in paths]) for paths in _PATHS]
 
     def _run(self, number: int, values: tuple[Any, ...]) -> tuple[Finding, ...]:
-        return tuple(replace(one, document=label(("", ""))) for one in MAIN_CHECKS[number].run(*values))
+        return tuple(MAIN_CHECKS[number].run(*values))
 
     def _kind(self, document: Document) -> tuple[Finding, ...]:
         check = KIND_CHECKS.get(document["kind"])

@@ -38,7 +38,7 @@ Touched = frozenset[tuple[str, str]]
 class MachineConfigs:
     """The configs of a cluster's nodes, made as they are asked for."""
 
-    def __init__(self, cluster: Cluster, bundle: Bundle, *, strict: bool = True) -> None:
+    def __init__(self, cluster: Cluster, bundle: Bundle, *, strict: bool = False) -> None:
         self.cluster = cluster
         self.bundle = bundle
         self.strict = strict
@@ -73,7 +73,7 @@ class _RoleConfigs:
         for patch in patches:
             if _speaks_of_nodes(patch):
                 break
-            made = _load(patch, fill)
+            made = read_patch(patch, fill)
             if not isinstance(made, StrategicPatch) or _touched(made) & ours:
                 break
             shared.append(made)
@@ -84,7 +84,7 @@ class _RoleConfigs:
 
     def render(self, node: Node) -> Rendered:
         fill = filler(self._cluster, node)
-        theirs = [_load(patch, fill) for patch in (*self._later, *node.patches)]
+        theirs = [read_patch(patch, fill) for patch in (*self._later, *node.patches)]
         return self._prepared.render([self._own[node.name], *theirs])
 
 
@@ -124,7 +124,8 @@ def _overlay(values: Sequence[dict[str, object]], source: str) -> StrategicPatch
     return StrategicPatch(source, tuple(Overlay(document, _NOWHERE) for document in documents))
 
 
-def _load(patch: Patch, fill: Fill) -> ConfigPatch:
+def read_patch(patch: Patch, fill: Fill) -> ConfigPatch:
+    """A patch of the inventory with its placeholders filled; errors name its file and line."""
     try:
         if patch.text is not None:
             return load_patch(patch.text, patch.source, fill)

@@ -1,0 +1,132 @@
+"""What `talosmith render` and `talosmith diff` give: configs, talosconfig, seeds and images of a cluster.
+
+In the clear only as bytes for files; what is shown to people is redacted here, not by them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from talosmith.desired import nocloud
+from talosmith.desired.bundle import Bundle
+from talosmith.desired.config.emit import emit
+from talosmith.desired.config.load import load
+from talosmith.desired.config.redact import redact, redact_pair
+from talosmith.desired.images import ImageRequest
+from talosmith.desired.machine import MachineConfigs
+from talosmith.desired.machine.node import image_of
+from talosmith.desired.talosconfig import new_talosconfig
+from talosmith.errors import TalosmithError, UsageError
+from talosmith.inventory.secure_file import make_private_folder, write_secret
+from talosmith.model.cluster import Cluster, Node
+
+
+def chosen(cluster: Cluster, names: Sequence[str]) -> list[Node]:
+    """The nodes that are named, or all."""
+    known = {node.name: node for node in cluster.nodes}
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            raise UsageError(f"there is no node `{name}`", hint=f"did you mean `{close[0]}`?" if close else "")
+    return [known[name] for name in names] if names else list(cluster.nodes)
+
+
+def config_files(configs: MachineConfigs, nodes: Sequence[Node]) -> Iterator[tuple[str, bytes]]:
+    """File name and content, in the clear."""
+    for node in nodes:
+        yield f"{node.name}.yaml", configs.render(node).text.encode()
+
+
+def shown_config(configs: MachineConfigs, node: Node) -> str:
+    """A node's config without its secrets."""
+    return emit(redact(configs.render(node).documents))
+
+
+def talosconfig_text(cluster: Cluster, bundle: Bundle, roles: Sequence[str], lifetime: timedelta) -> bytes:
+    """A talosconfig whose endpoints are the control planes themselves: the VIP needs etcd, the Talos API does not."""
+    addresses = [str(node.ip) for node in cluster.controlplanes]
+    made = new_talosconfig(
+        cluster.name, bundle.os, roles=roles, lifetime=lifetime, endpoints=addresses, nodes=addresses[:1]
+    )
+    return made.to_text().reveal().encode()
+
+
+def seed_files(configs: MachineConfigs, node: Node) -> dict[str, bytes]:
+    """The NoCloud seed of a node, and the ISO made of it; in the clear."""
+    files = nocloud.seed(node.name, configs.render(node).text, _seed_networks(configs.cluster, node))
+    return {**files, "seed.iso": nocloud.iso(files)}
+
+
+def _seed_networks(cluster: Cluster, node: Node) -> list[nocloud.SeedNetwork]:
+    network = cluster.network
+    if network.addressing != "static":
+        return []
+    subnet = node.subnet or network.node_cidr
+    return [
+        nocloud.SeedNetwork(
+            mac=node.mac or "",
+            addresses=(f"{node.ip}/{subnet.prefixlen if subnet else node.ip.max_prefixlen}",),
+            gateways=(str(network.gateway),) if network.gateway else (),
+            nameservers=tuple(str(address) for address in network.dns_servers),
+            mtu=node.mtu or 0,
+            vlan=node.vlan or 0,
+        )
+    ]
+
+
+def images(cluster: Cluster, nodes: Sequence[Node]) -> dict[ImageRequest, list[str]]:
+    """The different images of the nodes, and who boots each."""
+    found: dict[ImageRequest, list[str]] = {}
+    for node in nodes:
+        found.setdefault(image_of(cluster, node), []).append(node.name)
+    return found
+
+
+def write_files(folder: Path, files: Mapping[str, bytes] | Iterator[tuple[str, bytes]]) -> list[Path]:
+    """Into a folder of the user's alone, each file 0600."""
+    make_private_folder(folder)
+    written = []
+    for name, content in files.items() if isinstance(files, Mapping) else files:
+        write_secret(folder / name, content)
+        written.append(folder / name)
+    return written
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a node's config differs from a file; no lines: not at all."""
+
+    node: str
+    file: Path | None
+    lines: tuple[str, ...] = ()
+
+
+def differences(configs: MachineConfigs, nodes: Sequence[Node], folder: Path) -> Iterator[Difference]:
+    """Our configs against files rendered earlier, or by another tool; secrets hidden, whether they differ shown."""
+    if not folder.is_dir():
+        raise TalosmithError(f"{folder} is not a folder", hint="render one with `talosmith render configs --out DIR`")
+    for node in nodes:
+        file = _file_of(configs.cluster, node, folder)
+        if file is None:
+            yield Difference(node.name, None)
+            continue
+        found = load(file.read_text(encoding="utf-8"), str(file))
+        ours, theirs = redact_pair(configs.render(node).documents, found)
+        before, after = emit(_ordered(theirs)).splitlines(), emit(_ordered(ours)).splitlines()
+        lines = difflib.unified_diff(before, after, str(file), f"{node.name} now", lineterm="", n=2)
+        yield Difference(node.name, file, tuple(lines))
+
+
+def _ordered(documents: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """The order of documents means nothing to Talos."""
+    return sorted(documents, key=lambda one: (str(one.get("kind", "")), str(one.get("name", ""))))
+
+
+def _file_of(cluster: Cluster, node: Node, folder: Path) -> Path | None:
+    """By our name, by talhelper's, or by talosctl's for the whole role."""
+    names = (f"{node.name}.yaml", f"{cluster.name}-{node.name}.yaml", f"{node.role}.yaml")
+    return next((folder / name for name in names if (folder / name).is_file()), None)

@@ -1,0 +1,106 @@
+"""`secrets.sops.yaml` next to the inventory: the cluster's secrets bundle, and the secrets that the inventory names.
+
+The bundle's keys are those of talosctl's `secrets.yaml`; every other key is the user's (`sops:proxmox.token` is
+`token` below `proxmox`). The file is made on request only: a fresh bundle beside a cluster that exists would lose it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from talosmith.desired.bundle import Bundle
+from talosmith.errors import SecretsError
+from talosmith.inventory import sops
+from talosmith.inventory.secure_file import create_secret
+from talosmith.model.secret import Secret
+from talosmith.model.values import SecretRef
+
+SECRETS_FILE = "secrets.sops.yaml"
+RULES_FILE = ".sops.yaml"
+BUNDLE_KEYS = ("cluster", "secrets", "trustdinfo", "certs")
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What the file holds."""
+
+    bundle: Bundle
+    named: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def value_of(self, reference: SecretRef) -> Secret:
+        """A secret that the inventory names."""
+        if reference.source == "env":
+            text = os.environ.get(reference.name)
+            if not text:
+                raise SecretsError(
+                    f"{reference}: the environment has no {reference.name}", hint=f"export {reference.name}=…"
+                )
+            return Secret(text)
+        value: Any = self.named
+        for step in reference.name.split("."):
+            value = value.get(step) if isinstance(value, Mapping) else None
+        if not isinstance(value, str) or not value:
+            raise SecretsError(
+                f"{reference}: {SECRETS_FILE} has no text at {reference.name}", hint=f"sops edit {SECRETS_FILE}"
+            )
+        return Secret(value)
+
+
+def read_secrets(folder: Path, identities: sops.Identities | None = None) -> Secrets:
+    """The secrets of the inventory in `folder`; never made here."""
+    path = folder / SECRETS_FILE
+    if not path.exists():
+        raise SecretsError(
+            f"there is no {path}",
+            hint="for a new cluster `talosmith secrets init`; for one that exists `talosmith secrets import`",
+        )
+    data = sops.load(path, identities)
+    missing = [key for key in BUNDLE_KEYS if key not in data]
+    if missing:
+        raise SecretsError(
+            f"{path} has no cluster secrets: {', '.join(missing)} is missing", hint="talosmith secrets import"
+        )
+    bundle = Bundle.from_mapping({key: data[key] for key in BUNDLE_KEYS})
+    return Secrets(bundle, {key: value for key, value in data.items() if key not in BUNDLE_KEYS})
+
+
+def create_secrets(folder: Path, bundle: Bundle, recipients: tuple[str, ...] = ()) -> list[Path]:
+    """Writes a bundle where there is none. Returns the files made: also key and rules, if there were none."""
+    path = folder / SECRETS_FILE
+    named: dict[str, Any] = {}
+    if path.exists():
+        named = sops.load(path)
+        if any(key in named for key in BUNDLE_KEYS):
+            raise SecretsError(
+                f"{path} holds a cluster's secrets already",
+                hint="they are the cluster; if it is really gone, remove the file by hand",
+            )
+    made = _rules(folder, recipients)
+    sops.save(path, {**bundle.to_mapping(), **named})
+    return [*made, path]
+
+
+def _rules(folder: Path, recipients: tuple[str, ...]) -> list[Path]:
+    """`.sops.yaml` as it is found, or a new one for `recipients` and the user's own key."""
+    if sops.find_rules_file(folder / SECRETS_FILE) is not None:
+        if recipients:
+            raise SecretsError(
+                f"{sops.find_rules_file(folder / SECRETS_FILE)} says who may read the secrets",
+                hint="name the recipients there",
+            )
+        return []
+    made: list[Path] = []
+    own = [identity.recipient for identity in sops.find_identities().found if not identity.is_ssh]
+    if not own and not recipients:
+        key_file = sops.default_key_file()
+        own = [sops.new_identity(key_file)]
+        made.append(key_file)
+    wanted = tuple(dict.fromkeys([*own[:1], *recipients]))
+    rules = folder / RULES_FILE
+    create_secret(rules, sops.rules_text(wanted).encode())
+    rules.chmod(0o644)  # it holds public keys only, and is committed
+    return [*made, rules]
