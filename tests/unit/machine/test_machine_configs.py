@@ -36,6 +36,7 @@ def make(tmp_path: Path) -> Make:
 
 
 BUNDLE = stand_in_bundle()
+FACTORY = "factory.talos.dev"
 EMPTY_SCHEMATIC = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
 
 
@@ -188,9 +189,9 @@ def test_network_of_pods(make: Make) -> None:
     ("provider", "installer"),
     [
         ("metal:\nnetwork: {node_cidr: 10.0.0.0/24}", "ghcr.io/siderolabs/installer:v1.13.9"),
-        ("libvirt: {}\nnetwork: {node_cidr: 10.0.0.0/24}", f"factory.talos.dev/nocloud-installer/{EMPTY_SCHEMATIC}:v1.13.9"),
+        ("libvirt: {}\nnetwork: {node_cidr: 10.0.0.0/24}", f"{FACTORY}/nocloud-installer/{EMPTY_SCHEMATIC}:v1.13.9"),
     ],
-)  # fmt: skip
+)
 def test_the_installer_is_that_of_the_platform(make: Make, provider: str, installer: str) -> None:
     cluster = make(f"{provider}\ncontrolplane: {{count: 1, disk: /dev/sda, interface: eth0}}\n")
     assert documents(cluster, "cp-1")["", ""]["machine"]["install"]["image"] == installer

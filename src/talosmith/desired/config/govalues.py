@@ -30,7 +30,7 @@ _SIZE = re.compile(r"([0-9.,]*)(.*)", re.DOTALL)
 
 def parse_duration(text: str) -> int:
     """Nanoseconds."""
-    sign, rest = (-1 if text[:1] == "-" else 1), text.lstrip("+-") if text[:1] in ("+", "-") else text
+    sign, rest = (-1 if text[:1] == "-" else 1), text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
         return 0
     total, end = Fraction(0), 0

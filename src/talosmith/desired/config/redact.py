@@ -6,30 +6,56 @@ hide it either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from talosmith.desired.config.notation import Field, ListOf, MapOf, Struct, Type
+from talosmith.desired.config.notation import ListOf, MapOf, Struct, Type
+from talosmith.desired.config.problems import Path
 from talosmith.desired.config.scalars import REDACTED
-from talosmith.desired.config.schema import Document, struct_of
+from talosmith.desired.config.schema import Document, identity, struct_of
+
+OTHER_SECRET = f"{REDACTED} (another one)"
+
+Show = Callable[
+    [Path, Any], Any
+]  # what stands for the secret at a path; the path starts with the document's identity
 
 
 def redact(documents: Sequence[Document]) -> list[Document]:
     """The documents without secrets. They can still be loaded and written."""
-    return [_hidden(struct_of(document), document) for document in documents]
+    return _shown(documents, lambda path, secret: REDACTED)
 
 
-def _hidden(of: Type, value: Any) -> Any:
+def redact_pair(ours: Sequence[Document], theirs: Sequence[Document]) -> tuple[list[Document], list[Document]]:
+    """Two sets of documents without secrets, such that a secret that differs still makes them differ."""
+    known: dict[Path, Any] = {}
+
+    def remember(path: Path, secret: Any) -> str:
+        known[path] = secret
+        return REDACTED
+
+    def compare(path: Path, secret: Any) -> str:
+        return REDACTED if known.get(path, secret) == secret else OTHER_SECRET
+
+    return _shown(ours, remember), _shown(theirs, compare)
+
+
+def _shown(documents: Sequence[Document], show: Show) -> list[Document]:
+    return [_hidden(struct_of(document), document, identity(document), show) for document in documents]
+
+
+def _hidden(of: Type, value: Any, path: Path, show: Show) -> Any:
     if value is None:
         return None
     if isinstance(of, Struct):
-        return {key: _hidden_field(of.fields[key], inner) for key, inner in value.items()}
+        return {
+            key: show((*path, key), inner)
+            if of.fields[key].secret and inner
+            else _hidden(of.fields[key].type, inner, (*path, key), show)
+            for key, inner in value.items()
+        }
     if isinstance(of, ListOf):
-        return [_hidden(of.item, item) for item in value]
+        return [_hidden(of.item, item, (*path, index), show) for index, item in enumerate(value)]
     if isinstance(of, MapOf):
-        return {key: _hidden(of.value, inner) for key, inner in value.items()}
+        return {key: _hidden(of.value, inner, (*path, key), show) for key, inner in value.items()}
     return value
-
-
-def _hidden_field(field: Field, value: Any) -> Any:
-    return REDACTED if field.secret and value else _hidden(field.type, value)
