@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from functools import cmp_to_key
 from typing import Any
 
-from talosmith.desired.goyaml_scalar import BREAKS, UNPRINTABLE, escaped, inline, simple_key, textless
+from talosmith.desired.goyaml_scalar import BREAKS, escaped, inline, simple_key, textless, unprintable
 
 STEP = 4
 
@@ -121,7 +121,7 @@ class _Writer:
 
     def lines(self, text: str, column: int, inner: int) -> str:
         """Text with line breaks, and the end of its last line."""
-        if UNPRINTABLE.search(text) or _SPACE_BEFORE_BREAK.search(text):
+        if unprintable(text) or _SPACE_BEFORE_BREAK.search(text):
             return f'"{escaped(text)}"\n'
         if "\n" not in text:
             if "\t" in text or _SPACE_AFTER_BREAK.search(text):

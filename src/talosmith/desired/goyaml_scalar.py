@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from talosmith.errors import TalosmithError
@@ -21,9 +21,11 @@ LONGEST_SIMPLE_KEY = 128  # bytes; a longer key is written behind a question mar
 # The line and the paragraph separator count as line breaks and may stand; other odd breaks are escaped.
 BREAKS = "\n\u2028\u2029"
 BREAK = re.compile(f"[{BREAKS}]")
-UNPRINTABLE = re.compile(r"[^\n\t\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
 
-_TO_ESCAPE = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
+# Compiled when first needed: sets this wide take longer to compile than most configs to write.
+_UNPRINTABLE = r"[^\n\t\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]"
+_TO_ESCAPE = r"[^\x20\x21\x23-\x5b\x5d-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]"
+_compiled = cache(re.compile)
 _SHORT_ESCAPES = {
     "\0": "0", "\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r", "\x1b": "e",
     '"': '"', "\\": "\\", "\x85": "N", "\xa0": "_", "\u2028": "L", "\u2029": "P",
@@ -52,6 +54,13 @@ _TIMESTAMP = re.compile(
 )
 
 
+def unprintable(text: str) -> bool:
+    """Whether there is something in it that cannot stand in YAML as it is."""
+    if text.isascii() and text.isprintable():
+        return False
+    return _compiled(_UNPRINTABLE).search(text) is not None
+
+
 @lru_cache(maxsize=16384)
 def inline(text: str) -> str:
     """The text on one line. Empty if it has line breaks: then its place decides about its form."""
@@ -59,7 +68,7 @@ def inline(text: str) -> str:
         return f'"{text}"' if text in _WORDS else text
     if BREAK.search(text):
         return ""
-    if not text or UNPRINTABLE.search(text) or "\t" in text or _typed(text):
+    if not text or unprintable(text) or "\t" in text or _typed(text):
         return f'"{escaped(text)}"'
     if _NOT_PLAIN.match(text):
         return "'" + text.replace("'", "''") + "'"
@@ -103,7 +112,8 @@ def escaped(text: str) -> str:
         ) from None
     if text.startswith("\ufeff"):  # go-yaml takes all that follows a byte order mark for marks too
         return "".join(map(_escape, text))
-    return _TO_ESCAPE.sub(lambda match: _escape(match[0]), text)
+    to_escape: re.Pattern[str] = _compiled(_TO_ESCAPE)
+    return to_escape.sub(lambda match: _escape(match[0]), text)
 
 
 def _escape(character: str) -> str:

@@ -15,10 +15,10 @@ from talosmith.desired import nocloud
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.load import load
+from talosmith.desired.config.redact import redact, redact_pair
 from talosmith.desired.images import ImageRequest
 from talosmith.desired.machine import MachineConfigs
 from talosmith.desired.machine.node import image_of
-from talosmith.desired.machine.redact import redact, redact_pair
 from talosmith.desired.talosconfig import new_talosconfig
 from talosmith.errors import TalosmithError, UsageError
 from talosmith.inventory.secure_file import make_private_folder, write_secret

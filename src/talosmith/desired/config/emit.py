@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from talosmith.desired import goyaml
-from talosmith.desired.config.notation import Arguments, Field, Free, ListOf, MapOf, Struct, Type
+from talosmith.desired.config.notation import Field, ListOf, MapOf, Struct, Type
 from talosmith.desired.config.scalars import Scalar
 from talosmith.desired.config.schema import MAIN, Document, struct_of
 
@@ -25,19 +25,19 @@ class Fragments:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, int], str] = {}
+        self._kept: dict[tuple[str, str, int], str] = {}  # by section, key and identity
         self._alive: list[Any] = []
 
     def keep(self, documents: Iterable[Document]) -> None:
         for document in documents:
             self._alive.append(document)
-            self._kept["", id(document)] = self.document(document)
+            self._kept["", "", id(document)] = self.document(document)
             for section, fields in _SECTIONS.items() if "kind" not in document else ():
                 for key, value in (document.get(section) or {}).items():
-                    self._kept[key, id(value)] = _field_text(fields[key], value)
+                    self._kept[section, key, id(value)] = _field_text(fields[key], value)
 
     def text(self, documents: Iterable[Document]) -> str:
-        return "---\n".join([self._kept.get(("", id(one))) or self.document(one) for one in documents])
+        return "---\n".join([self._kept.get(("", "", id(one))) or self.document(one) for one in documents])
 
     def document(self, document: Document) -> str:
         if "kind" in document:
@@ -52,7 +52,7 @@ class Fragments:
             for key, field in fields.items():
                 value = content.get(key)
                 if value is not None or field.always:
-                    parts.append(self._kept.get((key, id(value))) or _field_text(field, value))
+                    parts.append(self._kept.get((section, key, id(value))) or _field_text(field, value))
         return "".join(parts)
 
 
@@ -105,7 +105,6 @@ def _written(of: Type, value: Any) -> Any:
         return list(value) if isinstance(of.item, Scalar) else [_written(of.item, item) for item in value]
     if isinstance(of, MapOf):
         return {key: _written(of.value, value[key]) for key in goyaml.sort_keys(dict.fromkeys(value))}
-    assert isinstance(of, Free | Arguments)  # noqa: S101 - the last two types there are
     return goyaml.sort_keys(value)
 
 

@@ -21,12 +21,26 @@ _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 def compose(text: str, source: str) -> list[Node]:
     """The documents in a text."""
     try:
-        return [node for node in yaml.compose_all(text, Loader=_LOADER) if node is not None]
+        nodes = [node for node in yaml.compose_all(text, Loader=_LOADER) if node is not None]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise fail(f"not YAML: {error.problem or error.context}", source, mark.line + 1 if mark else 0) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise fail(f"not YAML: {type(error).__name__}", source) from None
+    if "&" in text:
+        for node in nodes:
+            _refuse_loops(node, source, frozenset())
+    return nodes
+
+
+def _refuse_loops(node: Node, source: str, above: frozenset[int]) -> None:
+    """An alias may point to what it is part of; nothing that is written down can be that."""
+    if isinstance(node, ScalarNode):
+        return
+    if id(node) in above:
+        raise fail("an alias points to something that it is itself part of", source, line_of(node))
+    for child in node.value if isinstance(node, SequenceNode) else (part for pair in node.value for part in pair):
+        _refuse_loops(child, source, above | {id(node)})
 
 
 def line_of(node: Node) -> int:
@@ -90,4 +104,6 @@ def from_value(value: Any) -> Node:
         return ScalarNode(_TEXT, value, style='"')
     if value is None or isinstance(value, bool):
         return ScalarNode(_TEXT, {None: "null", True: "true", False: "false"}[value])
-    return ScalarNode(_TEXT, str(value))
+    if isinstance(value, int | float):
+        return ScalarNode(_TEXT, str(value))
+    raise TypeError(f"a machine config has no place for a {type(value).__name__}")

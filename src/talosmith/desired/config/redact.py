@@ -16,9 +16,7 @@ from talosmith.desired.config.schema import Document, identity, struct_of
 
 OTHER_SECRET = f"{REDACTED} (another one)"
 
-Show = Callable[
-    [Path, Any], Any
-]  # what stands for the secret at a path; the path starts with the document's identity
+Show = Callable[[Path, Any], Any]  # what stands for the secret at a path, which starts with the document's identity
 
 
 def redact(documents: Sequence[Document]) -> list[Document]:

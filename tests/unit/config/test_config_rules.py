@@ -1,0 +1,157 @@
+"""Validation: what a finding says, modes, strictness, and that remembering changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from talosmith.desired.config.cel import check_expression
+from talosmith.desired.config.cel_parse import CelError
+from talosmith.desired.config.findings import KIND_CHECKS, Mode
+from talosmith.desired.config.load import load
+from talosmith.desired.config.patch import apply_patches, load_patch
+from talosmith.desired.config.schema import KINDS
+from talosmith.desired.config.validate import Validator, validate
+
+SOUND = """
+version: v1alpha1
+machine:
+  type: controlplane
+  ca: {crt: YQ==, key: YQ==}
+  install: {disk: /dev/sda}
+  features: {hostDNS: {enabled: true, forwardKubeDNSToHost: true}}
+cluster:
+  controlPlane: {endpoint: "https://192.0.2.10:6443"}
+"""
+
+
+def found(change: str, mode: Mode = "metal", *, strict: bool = False) -> list[tuple[str, str, str]]:
+    documents = apply_patches(load(SOUND), [load_patch(change)])
+    return [(one.severity, one.document, one.path) for one in validate(documents, mode, strict=strict)]
+
+
+@pytest.mark.parametrize("mode", ["metal", "cloud", "container"])
+def test_a_sound_config(mode: Mode) -> None:
+    assert validate(load(SOUND), mode, strict=True) == []
+
+
+def test_all_findings_at_once_and_with_their_paths() -> None:
+    change = (
+        "machine: {type: worker, nodeLabels: {'bad key': x}}\n"
+        "---\n{apiVersion: v1alpha1, kind: StaticHostConfig, name: nope, hostnames: [a]}\n"
+        "---\n{apiVersion: v1alpha1, kind: HostnameConfig, auto: stable, hostname: h}\n"
+    )
+    assert set(found(change)) == {
+        ("error", "", "machine.ca.key"),
+        ("error", "", 'machine.nodeLabels["bad key"]'),
+        ("error", "StaticHostConfig 'nope'", "name"),
+        ("error", "HostnameConfig", "hostname"),
+    }
+
+
+def test_a_finding_reads_as_a_sentence_and_shows_no_value() -> None:
+    documents = apply_patches(
+        load(SOUND),
+        [load_patch("machine: {network: {interfaces: [{interface: w, wireguard: {privateKey: s3cret}}]}}")],
+    )
+    (finding,) = validate(documents, "metal")
+    assert str(finding) == ("machine.network.interfaces[0].wireguard.privateKey is not a key of 32 bytes in base64")
+
+
+def test_modes_differ() -> None:
+    no_install = "machine: {install: {$patch: delete}}"
+    no_dns = "machine: {features: {$patch: delete}}"
+    assert found(no_install, "metal") == [("error", "", "machine.install")]
+    assert found(no_install, "cloud") == found(no_install, "container") == []
+    assert found(no_dns, "metal") == found(no_dns, "cloud") == []
+    assert len(found(no_dns, "container")) == 2
+
+
+def test_strict_makes_errors_of_the_main_documents_warnings_only() -> None:
+    bond = "{apiVersion: v1alpha1, kind: BondConfig, name: b, links: [a], bondMode: 802.3ad}"
+    change = f"machine: {{install: {{extensions: [{{image: a}}]}}}}\n---\n{bond}"
+    assert {severity for severity, _, _ in found(change)} == {"warning"}
+    assert {severity for severity, document, _ in found(change, strict=True) if not document} == {"error"}
+    assert {severity for severity, document, _ in found(change, strict=True) if document} == {"warning"}
+
+
+def test_what_is_said_twice_is_refused() -> None:
+    change = "machine: {network: {hostname: a}}\n---\n{apiVersion: v1alpha1, kind: HostnameConfig, auto: stable}"
+    assert found(change) == [("error", "", "machine.network.hostname")]
+
+
+def test_without_a_machine_section_nothing_else_is_looked_at() -> None:
+    assert [one.path for one in validate(load("cluster: {}"), "metal")] == ["machine"]
+
+
+def test_documents_alone_are_valid() -> None:
+    assert validate(load("apiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n"), "metal") == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "machine: {install: {disk: {$patch: delete}}}",
+        "machine: {type: worker}",
+        "cluster: {network: {cni: {name: nope}}}",
+        "machine: {nodeTaints: {a: Never}}\n---\n{apiVersion: v1alpha1, kind: StaticHostConfig, name: nope}",
+    ],
+)
+def test_remembering_the_base_does_not_change_the_verdict(change: str) -> None:
+    base = load(SOUND + "---\napiVersion: v1alpha1\nkind: VLANConfig\nname: v\n")
+    validator = Validator("metal")
+    validator.remember(base)
+    changed = apply_patches(base, [load_patch(change)])
+    assert validator.validate(changed) == validate(changed, "metal")
+    assert validator.validate(base) == validate(base, "metal")
+
+
+def test_every_kind_can_be_checked_when_empty() -> None:
+    """Whatever is missing, a check ends in findings and not in a crash."""
+    for kind in KINDS:
+        for name in ("", "x"):
+            document: dict[str, Any] = {"apiVersion": "v1alpha1", "kind": kind, "name": name}
+            validate([document], "metal")
+    assert set(KIND_CHECKS) <= set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "environment"),
+    [
+        ("!system_disk && disk.size > 100u * GB", "disk"),
+        ("disk.symlinks.exists(s, s.startsWith('/dev/disk')) ? disk.rotational : true", "disk"),
+        ("glob('sd*', disk.dev_path) || 'x' in disk.symlinks", "disk"),
+        ("mac(link.permanent_addr) == \"a\" // the uplink", "link"),
+        ("volume.partition_label == 'a' && disk.size >= 0x10u", "volume"),
+        ("multiply_qos_vectors(qos_memory_full_total, {System: 8.0}) > 3.0", "oom-trigger"),
+        ("time_since_trigger > duration('5s') && memory_some_avg10 > 5.0", "oom-trigger"),
+        ("memory_max.hasValue() ? 0.0 : double(memory_current.orValue(0u))", "oom-ranking"),
+    ],
+)  # fmt: skip
+def test_sound_expressions(text: str, environment: str) -> None:
+    check_expression(text, environment)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "is missing"),
+        ("disk.size > 100", "uses > on uint and int"),
+        ("disk.size > 100 * GB", "uses \\* on int and uint"),
+        ("disk.bus == 'a'", "disk.bus, which does not exist"),
+        ("disc.size > 1u", "disc, which is not known"),
+        ("disk.size", "gives uint, but bool is needed"),
+        ("system_disk &&", "lacks a name"),
+        ("(system_disk", "lacks a \\)"),
+        ("system_disk true", "goes on where it should end"),
+        ("system_disk == `a`", "character that does not belong"),
+        ("mac(disk.serial) == 'a'", "calls mac\\(\\)"),
+        ("glob('a')", "calls glob"),
+        ("disk.model.size", "field size of string"),
+        ("!disk.size", "uses ! on uint"),
+    ],
+)
+def test_expressions_that_talos_refuses(text: str, what: str) -> None:
+    with pytest.raises(CelError, match=what):
+        check_expression(text, "disk")
