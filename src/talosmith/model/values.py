@@ -193,7 +193,7 @@ DiskSize = Annotated[int, *_kind(_disk_size, "size of a disk", examples=["50G"])
 
 def _version(value: Any) -> Version:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        raise wrong(f"`{value}` is a number, not a full version", fix="write all three parts, for example v1.13.9")
+        raise wrong("this is a number, not a full version", fix="write all three parts, for example v1.13.9")
     text = _text(value, "a version")
     try:
         return Version.parse(text)
