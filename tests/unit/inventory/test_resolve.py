@@ -129,7 +129,8 @@ def test_aws_spreads_over_zones_with_a_sixteenth_each(make: Make) -> None:
 
 def test_metal_keeps_disks_and_macs_as_they_are(make: Make) -> None:
     cluster = make(
-        "metal:\nnetwork: {node_cidr: 10.0.0.0/24}\ncontrolplane:\n  - {name: a, ip: 10.0.0.9, disk: S4EWNX0R1, interface: eno1}\n"
+        "metal:\nnetwork: {node_cidr: 10.0.0.0/24}\n"
+        "controlplane:\n  - {name: a, ip: 10.0.0.9, disk: S4EWNX0R1, interface: eno1}\n"
         "workers:\n  - {name: b, ip: 10.0.0.10, disk: /dev/nvme0n1, mac_addr: 58-47-CA-70-3B-10}\n"
     )
     first, second = cluster.nodes
