@@ -26,6 +26,7 @@ COMMANDS = {
     "render": Command("Write machine configs, talosconfig, seeds; list images", "talosmith.cli.render"),
     "diff": Command("Compare machine configs with files rendered earlier", "talosmith.cli.diff"),
     "schema": Command("Print the JSON Schema of inventories, for editors", "talosmith.cli.schema"),
+    "completion": Command("Print what a shell needs to complete commands", "talosmith.cli.completion"),
 }
 
 _WITH_VALUE = {"-i": "--inventory", "-e": "--environment", "-o": "--output"}

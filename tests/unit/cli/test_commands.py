@@ -201,6 +201,16 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     process.wait(timeout=30)
 
 
+def test_bash_completes_commands_after_the_printed_script() -> None:
+    """The real bash, with the script that is printed for it."""
+    code = (
+        f'PATH="{Path(sys.executable).parent}:$PATH"; source <(talosmith completion bash)\n'
+        "COMP_WORDS=(talosmith va); COMP_CWORD=1; _talosmith_completion talosmith; echo ${COMPREPLY[@]}"
+    )
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["validate"]
+
+
 def test_completion_knows_the_commands() -> None:
     environment = os.environ | {"_TALOSMITH_COMPLETE": "complete_bash", "COMP_WORDS": "talosmith ", "COMP_CWORD": "1"}
     done = subprocess.run(
