@@ -120,6 +120,8 @@ def _chosen(place: Place, resolved: Resolved) -> Any:
     from talosmith.model.cluster import InstallDisk
     from talosmith.model.values import parse_size
 
+    if place.of("disk_selector")[-1] == "disk_selector":
+        return place.own.disk_selector if place.gives("disk_selector") and place.own else place.group.disk_selector
     disk = place.own.disk if place.gives("disk") and place.own else place.group.disk
     if disk is None or parse_size(disk) is not None:
         return None

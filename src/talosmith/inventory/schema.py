@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from talosmith.model.providers import Aws, Docker, Lab, Libvirt, Metal, Proxmox
 from talosmith.model.section import Section, shorthand
 from talosmith.model.services import Image, Services
-from talosmith.model.settings import Bond, KubernetesSettings, Route, TalosSettings, Volume
+from talosmith.model.settings import Bond, DiskSelector, KubernetesSettings, Route, TalosSettings, Volume
 from talosmith.model.values import (
     Address,
     Disk,
@@ -62,6 +62,8 @@ class NodeSettings(Section):
     ram: Memory | None = None
     disk: Disk | None = None
     """how large the first disk is made (40G), or which one Talos is installed on (/dev/sda, or a serial number)"""
+    disk_selector: DiskSelector | None = None
+    """which disk Talos is installed on, by model, size, bus …; instead of a device or serial number in `disk`"""
     extra_disks: list[DiskSize] | None = None
     """further disks of the machine"""
     instance_type: str | None = None

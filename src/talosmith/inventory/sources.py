@@ -98,8 +98,8 @@ def read_patch(sources: Sources, layer: Layer, name: str, at: Problem) -> Docume
         )
         return None
     try:
-        return parse(_content(path), shown(path), several=True)
-    except _FileTrouble as trouble:
+        return parse(read_content(path), shown(path), several=True)
+    except FileTrouble as trouble:
         sources.problems.append(_with(at, what=f"the patch `{name}` {trouble}"))
     except Unreadable as unreadable:
         sources.problems.extend(unreadable.problems)
@@ -133,8 +133,8 @@ def _is_simple_name(name: str) -> bool:
 
 def _read_into(sources: Sources, layer: Layer, path: Path, *, required: bool) -> Document | None:
     try:
-        document = parse(_content(path), shown(path))
-    except _FileTrouble as trouble:
+        document = parse(read_content(path), shown(path))
+    except FileTrouble as trouble:
         if required or not trouble.missing:
             sources.problems.append(Problem("error", f"the file {trouble}", fix=trouble.fix, file=shown(path)))
         return None
@@ -161,9 +161,9 @@ def _read_patches(sources: Sources, layer: Layer) -> None:
             key = f"nodes/{path.stem}" if scope == "nodes" else scope
             try:
                 if _escapes(path, root, path.name):
-                    raise _FileTrouble("is a link that leads out of the inventory's folder")
-                document = parse(_content(path), shown(path), several=True)
-            except _FileTrouble as trouble:
+                    raise FileTrouble("is a link that leads out of the inventory's folder")
+                document = parse(read_content(path), shown(path), several=True)
+            except FileTrouble as trouble:
                 sources.problems.append(Problem("error", f"the patch {trouble}", file=shown(path)))
             except Unreadable as unreadable:
                 sources.problems.extend(unreadable.problems)
@@ -205,7 +205,7 @@ def _with(at: Problem, *, what: str, fix: str = "") -> Problem:
     return Problem("error", what, fix=fix, file=at.file, line=at.line, column=at.column)
 
 
-class _FileTrouble(Exception):
+class FileTrouble(Exception):
     """A file cannot be read; the text continues a sentence that names it."""
 
     def __init__(self, text: str, *, fix: str = "", missing: bool = False) -> None:
@@ -214,21 +214,21 @@ class _FileTrouble(Exception):
         self.missing = missing
 
 
-def _content(path: Path) -> bytes:
+def read_content(path: Path) -> bytes:
     """The file's bytes, one more than is allowed at most. Opens regular files only: a pipe would wait for ever."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise _FileTrouble("does not exist", fix="make one with `talosmith init`", missing=True) from None
+        raise FileTrouble("does not exist", fix="make one with `talosmith init`", missing=True) from None
     except OSError as wrong:
-        raise _FileTrouble(f"cannot be read: {wrong.strerror}") from None
+        raise FileTrouble(f"cannot be read: {wrong.strerror}") from None
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _FileTrouble("is not a regular file")
+            raise FileTrouble("is not a regular file")
         with os.fdopen(handle, "rb", closefd=False) as file:
             return file.read(MAX_BYTES + 1)
     except OSError as wrong:
-        raise _FileTrouble(f"cannot be read: {wrong.strerror}") from None
+        raise FileTrouble(f"cannot be read: {wrong.strerror}") from None
     finally:
         os.close(handle)
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from talosmith.model.providers import ProviderSection
 from talosmith.model.services import Image, Services
-from talosmith.model.settings import Bond, KubernetesSettings, Route, TalosSettings, Volume
+from talosmith.model.settings import Bond, DiskSelector, KubernetesSettings, Route, TalosSettings, Volume
 from talosmith.model.values import IpAddress, IpNetwork
 from talosmith.model.versions import Version
 
@@ -31,8 +31,12 @@ class InstallDisk:
 
     device: str | None = None
     serial: str | None = None
+    selector: DiskSelector | None = None
 
     def __str__(self) -> str:
+        if self.selector is not None:
+            said = self.selector.model_dump(exclude_none=True)
+            return ", ".join(f"{key} {value}" for key, value in said.items())
         return self.device or f"serial {self.serial}"
 
 

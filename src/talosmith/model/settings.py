@@ -79,6 +79,22 @@ class Bond(Section):
     """milliseconds between link checks"""
 
 
+class DiskSelector(Section):
+    """Which disk Talos is installed on, by what it is; all that is said must fit."""
+
+    size: str | None = None
+    """for example `>= 100GB`"""
+    name: str | None = None
+    model: str | None = None
+    """may hold `*`"""
+    serial: str | None = None
+    modalias: str | None = None
+    uuid: str | None = None
+    wwid: str | None = None
+    type: Literal["ssd", "hdd", "nvme", "sd"] | None = None
+    busPath: str | None = None  # noqa: N815 - the name Talos has for it
+
+
 class Volume(Section):
     """Room on a further disk, mounted at /var/mnt/<name>."""
 

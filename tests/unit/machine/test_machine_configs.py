@@ -150,7 +150,7 @@ def test_disks_encryption_and_volumes(make: Make) -> None:
     assert install["diskSelector"] == {"serial": "S4EWNX0R1"} and not install.get("disk")
     assert found["VolumeConfig", "STATE"]["encryption"]["keys"] == [{"slot": 0, "tpm": {}}]
     assert found["UserVolumeConfig", "data"]["provisioning"] == {
-        "diskSelector": {"match": 'disk.dev_path == "/dev/sdb"'}, "minSize": "10240MiB"
+        "diskSelector": {"match": 'disk.dev_path == "/dev/sdb"'}, "minSize": "10GiB"
     }  # fmt: skip
     assert found["UserVolumeConfig", "fast"]["provisioning"]["diskSelector"] == {"match": 'disk.transport == "nvme"'}
     old = documents(make(text, talos="v1.9.6", kubernetes="v1.30.0"), "cp-1")["", ""]["machine"]

@@ -21,8 +21,11 @@ def storage_fields(node: Node, talos: tuple[int, int]) -> dict[str, Any]:
     """What stands in the `machine` section."""
     fields: dict[str, Any] = {}
     disk = node.install_disk
-    if disk is not None:
-        fields["install"] = {"disk": disk.device} if disk.device else {"diskSelector": {"serial": disk.serial}}
+    if disk is not None and disk.device:
+        fields["install"] = {"disk": disk.device}
+    elif disk is not None:
+        selector = disk.selector.model_dump(exclude_none=True) if disk.selector else {"serial": disk.serial}
+        fields["install"] = {"diskSelector": selector}
     if node.encrypt_disk and talos < SINCE_VOLUME_ENCRYPTION:
         fields["systemDiskEncryption"] = {name.lower(): _BY_TPM for name in _ENCRYPTED}
     if node.volumes and talos < SINCE_VOLUMES:
@@ -58,7 +61,15 @@ def _provisioning(volume: Volume) -> dict[str, Any]:
     if volume.min_size is None and volume.max_size is None:
         made["minSize"] = "1GiB"  # Talos asks for one of the two
     if volume.min_size is not None:
-        made["minSize"] = f"{volume.min_size}MiB"
+        made["minSize"] = _size(volume.min_size)
     if volume.max_size is not None:
-        made["maxSize"] = f"{volume.max_size}MiB"
+        made["maxSize"] = _size(volume.max_size)
     return made
+
+
+def _size(mib: int) -> str:
+    """In the largest unit that is exact, as people write it."""
+    for unit, factor in (("TiB", 1 << 20), ("GiB", 1 << 10)):
+        if mib % factor == 0:
+            return f"{mib // factor}{unit}"
+    return f"{mib}MiB"

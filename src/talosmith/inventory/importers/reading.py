@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from talosmith.errors import TalosmithError
 from talosmith.inventory import sops
 from talosmith.inventory.importers.yaml_text import dump_all
-from talosmith.inventory.parse import MAX_BYTES, Unreadable, decode
-from talosmith.inventory.sources import shown
+from talosmith.inventory.parse import Unreadable, decode
+from talosmith.inventory.sources import FileTrouble, read_content, shown
 
 
 class Unusable(Exception):
@@ -28,22 +27,12 @@ class Content:
 
 
 def read_bytes(path: Path) -> bytes:
-    """At most one byte more than is allowed. Opens regular files only: a pipe would wait for ever."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise Unusable("does not exist") from None
-    except (OSError, ValueError) as wrong:
-        raise Unusable(f"cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise Unusable("is not a regular file")
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            return file.read(MAX_BYTES + 1)
-    except OSError as wrong:
-        raise Unusable(f"cannot be read: {wrong.strerror}") from None
-    finally:
-        os.close(handle)
+        return read_content(path)
+    except FileTrouble as trouble:
+        raise Unusable(str(trouble)) from None
+    except ValueError as wrong:  # a name that no file can have
+        raise Unusable(f"cannot be read: {wrong}") from None
 
 
 def read_inside(folder: Path, name: str) -> Content:

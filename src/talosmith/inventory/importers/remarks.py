@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from talosmith.errors import Problem
+from talosmith.errors import Problem, Severity
 from talosmith.inventory.parse import Document, Path
 
 
@@ -22,7 +22,7 @@ class Remark:
 
     @property
     def problem(self) -> Problem:
-        severity = "warning" if self.left_out else "note"
+        severity: Severity = "warning" if self.left_out else "note"
         what = f"`{self.path}`: {self.what}" if self.path else self.what
         return Problem(severity, what, self.why, self.fix, self.file, self.line)
 
@@ -34,7 +34,9 @@ class Remarks:
         self._document = document
         self._found: dict[Remark, None] = {}
 
-    def left_out(self, path: Path, what: str, why: str = "", fix: str = "", *, at: tuple[str, int] | None = None) -> None:
+    def left_out(
+        self, path: Path, what: str, why: str = "", fix: str = "", *, at: tuple[str, int] | None = None
+    ) -> None:
         """`at`: file and line, where that is not the place of `path` itself."""
         self._add(path, what, why, fix, at, left_out=True)
 

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from talosmith.inventory.importers.remarks import Remarks
-from talosmith.inventory.parse import Path
+from talosmith.inventory.parse import Path, resolve_plain
 
 TEXT = "text"
 FLAG = "true or false"
@@ -75,6 +75,8 @@ def _scalar(value: Any, shape: str, remarks: Remarks, path: Path) -> Any:
         return _wrong(remarks, path, shape)
     if shape == TEXT:
         return as_text(value)
+    if shape in (FLAG, NUMBER) and isinstance(value, str):
+        value = resolve_plain(value)  # it may have been a variable
     if shape == FLAG and not isinstance(value, bool):
         return _wrong(remarks, path, shape)
     if shape == NUMBER and (isinstance(value, bool) or not isinstance(value, int)):

@@ -15,6 +15,7 @@ from talosmith.inventory.schema import Inventory, NodeGroup, NodeOverride, NodeS
 from talosmith.model.cluster import ClusterNetwork, InstallDisk, Node, Patch, Role
 from talosmith.model.providers import Aws, ProviderSection, Proxmox
 from talosmith.model.services import Image
+from talosmith.model.settings import DiskSelector
 from talosmith.model.values import DEVICE, IpAddress, IpNetwork, parse_size
 
 GROUP: dict[Role, str] = {"controlplane": "controlplane", "worker": "workers"}
@@ -111,7 +112,7 @@ class _Maker:
         ip = said.get("ip") or self._address(name, path, subnet)
         if ip is None:
             return None
-        disk_mib, install_disk = self._disks(said.get("disk"))
+        disk_mib, install_disk = self._disks(said.get("disk"), said.get("disk_selector"))
         return Node(
             name=name,
             role=self.role,
@@ -183,10 +184,12 @@ class _Maker:
             return None
         return vmid_of(name, getattr(self.provider.vmid_base, GROUP[self.role]))
 
-    def _disks(self, disk: str | None) -> tuple[int | None, InstallDisk | None]:
+    def _disks(self, disk: str | None, selector: DiskSelector | None) -> tuple[int | None, InstallDisk | None]:
         """`disk` is how large the first disk is made, or which one is installed on."""
         size = parse_size(disk) if disk else None
         default = DEFAULT_DISK_MIB if self.provider.virtual else None
+        if selector is not None:
+            return size or default, InstallDisk(selector=selector)
         if disk is None or size is not None:
             device = self.provider.install_device
             return size or default, InstallDisk(device=device) if device else None

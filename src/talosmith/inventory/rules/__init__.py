@@ -44,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     versions.newest_talos_gets_older_documents,
     sizes.machines_can_boot,
     sizes.machines_have_room,
+    sizes.disk_is_chosen_one_way,
     sizes.metal_knows_its_disk,
     providers.metal_knows_its_card,
     providers.one_provider,

@@ -8,6 +8,7 @@ from talosmith.inventory.findings import Finding, error, warning
 from talosmith.inventory.resolve import Resolved
 from talosmith.model.cluster import Role
 from talosmith.model.providers import Metal
+from talosmith.model.values import parse_size
 
 _FIRMWARE_MIB = 150  # what firmware and kernel keep of the memory a machine is given
 MINIMUM_RAM: dict[Role, int] = {"controlplane": 1848 - _FIRMWARE_MIB, "worker": 1024 - _FIRMWARE_MIB}
@@ -42,6 +43,15 @@ def machines_have_room(resolved: Resolved) -> Iterator[Finding]:
             yield warning(place.of("cpu"), f"`{node.name}`: a control plane with {node.cpu} CPU is slow", fix="use 2")
 
 
+def disk_is_chosen_one_way(resolved: Resolved) -> Iterator[Finding]:
+    for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
+        said = place.own.disk if place.gives("disk") and place.own else place.group.disk
+        selected = node.install_disk is not None and node.install_disk.selector is not None
+        if selected and said is not None and parse_size(said) is None:
+            what = f"`{node.name}`: the disk to install on is given by `disk` and by `disk_selector`"
+            yield error(place.of("disk_selector"), what, fix="keep one of the two")
+
+
 def metal_knows_its_disk(resolved: Resolved) -> Iterator[Finding]:
     if not isinstance(resolved.cluster.provider, Metal):
         return
@@ -50,5 +60,5 @@ def metal_knows_its_disk(resolved: Resolved) -> Iterator[Finding]:
             sized = node.disk_mib is not None
             what = f"`{node.name}`: which disk is Talos to be installed on?"
             why = "a size does not tell one disk from another" if sized else ""
-            fix = "set `disk` to a device (/dev/nvme0n1) or to the disk's serial number"
+            fix = "set `disk` to a device (/dev/nvme0n1) or to the disk's serial number, or use `disk_selector`"
             yield error(place.of("disk"), what, why, fix)

@@ -20,6 +20,7 @@ _FIELD = re.compile(r"\{\{-?\s*\.(RegistryURL|Mode|ID)\s*-?\}\}")
 _VERSION = re.compile(r"\{\{-?\s*\.Version\s*-?\}\}")
 _FROM_FACTORY = re.compile(r"(?P<factory>[^/]+)/(?:metal-)?installer(?P<secure>-secureboot)?/(?P<id>[0-9a-f]{64})\Z")
 _OF_THE_CLUSTER = ("extensions", "kernel_args")
+_TOLD = (*_OF_THE_CLUSTER, "overlay_name", "overlay_image")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +79,20 @@ def _section(image: NodeImage) -> tuple[dict[str, Any], str]:
     given = {key: value for key, value in image.fields.items() if value}
     if given and given.keys() <= set(_OF_THE_CLUSTER):
         return {key: list(given[key]) for key in _OF_THE_CLUSTER if key in given}, ""
-    return {"schematic": image.schematic}, _described(given)
+    return {"schematic": image.schematic}, _described(image.fields)
 
 
 def _described(fields: Mapping[str, Any]) -> str:
     """What a schematic's id stands for, in one line."""
-    parts = [f"{key}: {value}" for key, value in _plain(fields).items() if value]
-    return "; ".join(parts) if parts else "the plain image, from the factory"
-
-
-def _plain(fields: Mapping[str, Any]) -> dict[str, str]:
-    made: dict[str, str] = {}
-    for key, value in fields.items():
-        if key == "embedded_config":
-            made[key] = "given" if value else ""
-        elif isinstance(value, tuple):
-            made[key] = ", ".join(str(item) if not isinstance(item, tuple) else f"{item[0]}" for item in value)
-        elif value:
-            made[key] = str(value)
-    return made
+    if not fields:
+        return ""
+    lists = {"extensions": fields["extensions"], "kernel arguments": fields["kernel_args"]}
+    parts = [f"{name} {', '.join(value)}" for name, value in lists.items() if value]
+    if fields["overlay_name"]:
+        parts.append(f"overlay {fields['overlay_name']}")
+    more = [key for key in fields if key not in _TOLD and fields[key]]
+    parts += [key.replace("_", " ") for key in more]
+    return f"Made of: {'; '.join(parts)}." if parts else "The plain image, from the image factory."
 
 
 def _image(talconfig: Talconfig, node: TalNode, factory: str, schematic_id: SchematicId) -> NodeImage:

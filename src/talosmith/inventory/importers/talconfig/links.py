@@ -6,7 +6,7 @@ to Talos.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any
 
@@ -23,6 +23,10 @@ _BOND_RENAMED = {
 }
 _BOND_MEMBERS = ("interfaces", "deviceSelectors")
 _BOND_WITHOUT_DOCUMENT = ("adActorSystem", "primary")
+_WITHOUT_DOCUMENT = (
+    "ignore", "dummy", "cidr", "bridgePort.master", "vip.equinixMetal", "vip.hcloud", "dhcpOptions.duidv6",
+    *(f"bond.{key}" for key in _BOND_WITHOUT_DOCUMENT),
+)  # fmt: skip
 _SELECTED_BY = {
     "hardwareAddr": "mac(link.hardware_addr)",
     "permanentAddr": "mac(link.permanent_addr)",
@@ -41,12 +45,18 @@ def link_documents(interfaces: Sequence[Interface]) -> list[Document]:
 
 def without_document(interface: Interface) -> Iterator[str]:
     """Keys that say something and that talhelper has no document for."""
-    yield from (key for key in ("ignore", "dummy", "bridgePort", "cidr") if interface.get(key))
-    yield from (f"bond.{key}" for key in _BOND_WITHOUT_DOCUMENT if (interface.get("bond") or {}).get(key))
-    for part in (interface, *(interface.get("vlans") or ())):
-        yield from (f"vip.{key}" for key in ("equinixMetal", "hcloud") if (part.get("vip") or {}).get(key))
-        yield from ("dhcpOptions.duidv6" for _ in range(1) if (part.get("dhcpOptions") or {}).get("duidv6"))
-    yield from ("vlans.cidr" for vlan in interface.get("vlans") or () if vlan.get("cidr"))
+    yield from _given_of(interface, _WITHOUT_DOCUMENT)
+    for vlan in interface.get("vlans") or ():
+        if not vlan.get("vlanId"):
+            yield "vlans without vlanId"
+        yield from (f"vlans.{key}" for key in _given_of(vlan, _WITHOUT_DOCUMENT))
+
+
+def _given_of(part: Mapping[str, Any], paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        section, _, key = path.rpartition(".")
+        if ((part.get(section) or {}) if section else part).get(key):
+            yield path
 
 
 def _names(interfaces: Sequence[Interface]) -> list[str]:
@@ -57,7 +67,9 @@ def _names(interfaces: Sequence[Interface]) -> list[str]:
     for one in interfaces:
         name = one.get("interface") or ""
         if not name and one.get("deviceSelector") is not None:
-            prefix = _ALIASES[next((kind for kind in ("bond", "bridge", "wireguard") if one.get(kind) is not None), "")]
+            prefix = _ALIASES[
+                next((kind for kind in ("bond", "bridge", "wireguard") if one.get(kind) is not None), "")
+            ]
             while not name or name in taken:
                 name = f"{prefix}{next_number[prefix]}"
                 next_number[prefix] += 1

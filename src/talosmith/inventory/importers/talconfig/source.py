@@ -15,15 +15,13 @@ from talosmith.inventory.importers.shape import fit
 from talosmith.inventory.importers.talconfig.keys import SETTINGS, TALCONFIG
 from talosmith.inventory.importers.talconfig.variables import Variables, find_variables
 from talosmith.inventory.importers.yaml_text import Octal
-from talosmith.inventory.parse import Document, Path, Unreadable, parse, resolve_plain
+from talosmith.inventory.parse import Document, Path, Unreadable, parse
 from talosmith.inventory.sources import shown
 from talosmith.model.cluster import Role
 from talosmith.model.versions import RECOMMENDED, Version
 
-
 GROUPS: dict[Role, str] = {"controlplane": "controlPlane", "worker": "worker"}
 REQUIRED = ("clusterName", "kubernetesVersion", "endpoint", "nodes")
-REVEAL = "give --reveal to have it written in clear"
 
 _OLD_OCTAL = re.compile(r"0[0-7]+\b")
 _GONE: Any = object()
@@ -37,7 +35,7 @@ class TalNode:
     hostname: str
     role: Role
     path: Path
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any] = field(repr=False)
     places: Mapping[str, Path] = field(repr=False)
 
     def get(self, key: str) -> Any:
@@ -50,29 +48,54 @@ class TalNode:
         return self.at(key)[0] != "nodes"
 
 
+class Discretion:
+    """Decides whether a text can be taken over, by the variables in it; if not, that is told."""
+
+    def __init__(self, remarks: Remarks, *, reveal: bool) -> None:
+        self._remarks = remarks
+        self._reveal = reveal
+        self.revealed = False  # whether anything hidden was taken over
+
+    def allows(self, path: Path, unknown: tuple[str, ...], hidden_in: tuple[str, ...]) -> bool:
+        if unknown:
+            names = ", ".join(f"${name}" if not name.startswith("$") else name for name in unknown)
+            why = "neither talenv.yaml nor the environment has a value"
+            self._remarks.left_out(path, f"the value of {names} is not known", why, "set it, or write the value")
+        elif hidden_in and not self._reveal:
+            what, why = (
+                f"a value of it comes from {', '.join(hidden_in)}",
+                "an inventory's files are committed in clear",
+            )
+            self._remarks.left_out(path, what, why, "give --reveal to have it written in clear")
+        elif hidden_in:
+            self.revealed = True
+            what = f"a value from {', '.join(hidden_in)} is written in clear"
+            self._remarks.note(path, what, "--reveal was given")
+        return not unknown and (self._reveal or not hidden_in)
+
+
 @dataclass(frozen=True)
 class Talconfig:
-    folder: FilePath
+    file: FilePath
     document: Document = field(repr=False)
     data: Mapping[str, Any] = field(repr=False)
     nodes: tuple[TalNode, ...]
     version: Version
     remarks: Remarks = field(repr=False)
     variables: Variables = field(repr=False)
-    reveal: bool
-    revealed: set[str] = field(default_factory=set)  # hidden places that values were taken from
+    discretion: Discretion = field(repr=False)
 
     @property
     def has_documents(self) -> bool:
         """Whether the parts of a node's network are documents of their own."""
         return self.version.line >= (1, 12)
 
+    @property
+    def folder(self) -> FilePath:
+        return self.file.parent
+
     def of_role(self, role: Role) -> tuple[TalNode, ...]:
         return tuple(node for node in self.nodes if node.role == role)
-
-    def may_use(self, path: Path, unknown: tuple[str, ...], hidden_in: tuple[str, ...]) -> bool:
-        """Whether a text can be taken over, by its variables; if not, that is told."""
-        return _may_use(self.remarks, path, unknown, hidden_in, self.reveal, self.revealed)
 
 
 def read_talconfig(file: FilePath, environment: Mapping[str, str], *, reveal: bool) -> Talconfig:
@@ -90,20 +113,21 @@ def read_talconfig(file: FilePath, environment: Mapping[str, str], *, reveal: bo
     variables, wrong = find_variables(file.parent, environment)
     for name, what in wrong:
         remarks.left_out((), f"{name} {what}", "its variables are not known", at=(name, 0))
-    revealed: set[str] = set()
-    filled = _Filler(document, remarks, variables, revealed, reveal=reveal).fill(document.data, ())
+    discretion = Discretion(remarks, reveal=reveal)
+    filled = _Filler(document, variables, discretion).fill(document.data, ())
     data = fit(filled, dict(TALCONFIG), remarks)
     missing = [key for key in REQUIRED if not data.get(key)]
     if missing:
         told = [remark.problem for remark in remarks.all()]
         lacks = [Problem("error", f"`{key}` is missing", file=document.file) for key in missing]
         raise InventoryError([*lacks, *told])
-    nodes = tuple(_node(data, index, remarks) for index in range(len(data["nodes"])))
-    version = _talos_version(data, remarks)
-    return Talconfig(file.parent, document, data, nodes, version, remarks, variables, reveal, revealed)
+    indices = [index for index, node in enumerate(filled["nodes"]) if isinstance(node, dict)]
+    nodes = tuple(_node(data, own, index, remarks) for index, own in zip(indices, data["nodes"], strict=True))
+    version = _talos_version(data, document, remarks)
+    return Talconfig(file, document, data, nodes, version, remarks, variables, discretion)
 
 
-def _talos_version(data: Mapping[str, Any], remarks: Remarks) -> Version:
+def _talos_version(data: Mapping[str, Any], document: Document, remarks: Remarks) -> Version:
     text = data.get("talosVersion")
     if not text:
         text = RECOMMENDED.latest
@@ -113,11 +137,11 @@ def _talos_version(data: Mapping[str, Any], remarks: Remarks) -> Version:
         return Version.parse(text)
     except ValueError:
         what = f"`talosVersion`: `{text}` is not a full version"
-        raise InventoryError([Problem("error", what, fix="write all three parts, for example v1.13.9")]) from None
+        fix, line = "write all three parts, for example v1.13.9", document.locate(("talosVersion",))[0]
+        raise InventoryError([Problem("error", what, fix=fix, file=document.file, line=line)]) from None
 
 
-def _node(data: Mapping[str, Any], index: int, remarks: Remarks) -> TalNode:
-    own: dict[str, Any] = data["nodes"][index]
+def _node(data: Mapping[str, Any], own: Mapping[str, Any], index: int, remarks: Remarks) -> TalNode:
     role: Role = "controlplane" if own.get("controlPlane") else "worker"
     group: dict[str, Any] = data.get(GROUPS[role]) or {}
     path: Path = ("nodes", index)
@@ -146,33 +170,30 @@ def _name(hostname: str) -> str:
 class _Filler:
     """Fills the variables in all keys and values; what cannot be filled is told and left out."""
 
-    def __init__(
-        self, document: Document, remarks: Remarks, variables: Variables, revealed: set[str], *, reveal: bool
-    ) -> None:
+    def __init__(self, document: Document, variables: Variables, discretion: Discretion) -> None:
         self._document = document
-        self._remarks = remarks
         self._variables = variables
-        self._revealed = revealed
-        self._reveal = reveal
+        self._discretion = discretion
 
     def fill(self, value: Any, path: Path) -> Any:
         if isinstance(value, dict):
-            made = {self._text(key, path): self.fill(inner, (*path, key)) for key, inner in value.items()}
+            made = {self._text(str(key), path): self.fill(inner, (*path, key)) for key, inner in value.items()}
             return {key: inner for key, inner in made.items() if key is not _GONE and inner is not _GONE}
         if isinstance(value, list):
             # An item that cannot be filled stays as nothing, so that the places of the others remain right.
             items = [self.fill(item, (*path, index)) for index, item in enumerate(value)]
             return [None if item is _GONE else item for item in items]
-        if isinstance(value, str) and "$" in value:
-            text = self._text(value, path)
-            return text if text is _GONE or text == value else resolve_plain(text)
+        if isinstance(value, str):
+            return self._text(value, path)
         if path[-1:] == ("permissions",) and isinstance(value, int):
             return self._mode(value, path)
         return value
 
     def _text(self, text: str, path: Path) -> Any:
+        if "$" not in text:
+            return text
         filled = self._variables.fill(text)
-        usable = _may_use(self._remarks, path, filled.unknown, filled.hidden_in, self._reveal, self._revealed)
+        usable = self._discretion.allows(path, filled.unknown, filled.hidden_in)
         return filled.text if usable else _GONE
 
     def _mode(self, number: int, path: Path) -> Octal:
@@ -181,26 +202,3 @@ class _Filler:
         written = self._document.lines[line - 1][column - 1 :] if line <= len(self._document.lines) else ""
         found = _OLD_OCTAL.match(written)
         return Octal(int(found[0], 8) if found else number)
-
-
-def _may_use(
-    remarks: Remarks,
-    path: Path,
-    unknown: tuple[str, ...],
-    hidden_in: tuple[str, ...],
-    reveal: bool,
-    revealed: set[str],
-) -> bool:
-    if unknown:
-        names = ", ".join(f"${name}" if not name.startswith("$") else name for name in unknown)
-        why = "neither talenv.yaml nor the environment has a value"
-        remarks.left_out(path, f"the value of {names} is not known", why, "set it, or write the value")
-        return False
-    if hidden_in and not reveal:
-        why = "an inventory's files are committed in clear"
-        remarks.left_out(path, f"a value of it comes from {', '.join(hidden_in)}", why, REVEAL)
-        return False
-    if hidden_in:
-        revealed.update(hidden_in)
-        remarks.note(path, f"a value from {', '.join(hidden_in)} is written in clear", "--reveal was given")
-    return True

@@ -81,7 +81,7 @@ class Variables:
         hidden: dict[str, None] = {}
         at = 0
         for event in yaml.parse(text, Loader=_LOADER):
-            if isinstance(event, yaml.ScalarEvent):
+            if isinstance(event, yaml.ScalarEvent) and event.start_mark and event.end_mark:
                 start, end = event.start_mark.index, event.end_mark.index
                 filled = self.fill(text[start:end])
                 pieces += [text[at:start], filled.text]
