@@ -5,14 +5,18 @@ from __future__ import annotations
 import sys
 import time
 
-from tools.peers import RECIPES, PeerUnavailable, build, built
+from tools.peers import PARTS, RECIPES, PeerUnavailable, build, built
 
 
 def main(names: list[str]) -> int:
+    every = RECIPES | PARTS
     failed = 0
-    for recipe in [RECIPES[name] for name in names] or RECIPES.values():
+    for recipe in [every[name] for name in names] or every.values():
         if built(recipe):
             print(f"{recipe.name} {recipe.version}: there", flush=True)
+            continue
+        if recipe.linux_only and sys.platform != "linux":
+            print(f"{recipe.name} {recipe.version}: left out, it is for Linux alone", flush=True)
             continue
         print(f"{recipe.name} {recipe.version}: building …", flush=True)
         started = time.monotonic()

