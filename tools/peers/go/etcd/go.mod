@@ -1,0 +1,3 @@
+module talosmith.test/etcd
+
+go 1.25.0

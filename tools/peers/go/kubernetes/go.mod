@@ -1,0 +1,3 @@
+module talosmith.test/kubernetes
+
+go 1.26.0
