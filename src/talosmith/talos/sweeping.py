@@ -1,0 +1,49 @@
+"""Asking many nodes the same thing at once, not all at once, and keeping what each of them answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import anyio
+
+from talosmith.errors import TalosmithError, UsageError
+from talosmith.talos.node import TalosNode
+
+AT_ONCE = 256  # as many silent nodes may be waited for together; for the others TLS on one core is the limit
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Swept(Generic[T]):
+    """By the nodes' names: what each returned, or the error it ended with."""
+
+    results: dict[str, T] = field(default_factory=dict)
+    errors: dict[str, TalosmithError] = field(default_factory=dict)
+
+
+async def sweep(
+    nodes: Iterable[TalosNode], ask: Callable[[TalosNode], Awaitable[T]], *, at_once: int = AT_ONCE
+) -> Swept[T]:
+    """Calls `ask` with each node, at most `at_once` of them together. One node's error does not stop the others."""
+    chosen = list(nodes)
+    twice = [name for name, count in Counter(node.name for node in chosen).items() if count > 1]
+    if twice:
+        raise UsageError(f"two nodes are called {twice[0]}", hint="Give each node a name of its own.")
+    swept: Swept[T] = Swept()
+    limiter = anyio.CapacityLimiter(at_once)
+
+    async def one(node: TalosNode) -> None:
+        async with limiter:
+            try:
+                swept.results[node.name] = await ask(node)
+            except TalosmithError as wrong:
+                swept.errors[node.name] = wrong
+
+    async with anyio.create_task_group() as group:
+        for node in chosen:
+            group.start_soon(one, node)
+    return swept

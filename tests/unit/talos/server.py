@@ -1,0 +1,304 @@
+"""A node to test the client with: real TLS, real HTTP/2, and answers that each test chooses."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import h2.config
+import h2.connection
+import h2.events
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+from grpclib.protocol import H2Protocol
+from grpclib.server import Server
+
+from talosmith.desired import pki
+from talosmith.desired.pki import CertificateAndKey, KeyKind
+from talosmith.talos import Address, Credentials
+from talosmith.talos.proto.cluster_grpc import ClusterServiceBase
+from talosmith.talos.proto.cosi_grpc import StateBase
+from talosmith.talos.proto.image_grpc import ImageServiceBase
+from talosmith.talos.proto.lifecycle_grpc import LifecycleServiceBase
+from talosmith.talos.proto.machine_grpc import MachineServiceBase
+from talosmith.talos.proto.storage_grpc import StorageServiceBase
+from talosmith.talos.proto.time_grpc import TimeServiceBase
+
+Handler = Callable[[Any], Awaitable[None]]
+BASES = {
+    "machine": MachineServiceBase,
+    "storage": StorageServiceBase,
+    "time": TimeServiceBase,
+    "cluster": ClusterServiceBase,
+    "image": ImageServiceBase,
+    "lifecycle": LifecycleServiceBase,
+    "state": StateBase,
+}
+LOOPBACK = "127.0.0.1"
+
+
+def new_authority(kind: KeyKind = KeyKind.ED25519) -> CertificateAndKey:
+    return pki.new_authority("talos", kind)
+
+
+def new_credentials(authority: CertificateAndKey, roles: tuple[str, ...] = ("os:admin",)) -> Credentials:
+    client = pki.new_leaf(authority, roles, lifetime=timedelta(hours=1))
+    return Credentials(authority.certificate, client.certificate, client.key)
+
+
+def server_context(
+    authority: CertificateAndKey,
+    *,
+    clients: CertificateAndKey | None = None,
+    names: tuple[str, ...] = (LOOPBACK, "localhost"),
+    start: datetime | None = None,
+    lifetime: timedelta = timedelta(hours=1),
+    usages: Any = (pki.SERVER,),
+    common_name: str = "",
+    ask_clients: bool = True,
+    alpn: bool = True,
+) -> ssl.SSLContext:
+    """As apid has it: TLS 1.3, a leaf of the authority, and only clients of the cluster's authority."""
+    leaf = pki.new_leaf(
+        authority,
+        [],
+        lifetime=lifetime,
+        usages=usages,
+        names=names,
+        now=start or datetime.now(UTC),
+        common_name=common_name,
+    )
+    return context_of(leaf, (clients or authority) if ask_clients else None, alpn=alpn)
+
+
+def context_of(leaf: CertificateAndKey, clients: CertificateAndKey | None, *, alpn: bool = True) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.num_tickets = 0
+    if alpn:
+        context.set_alpn_protocols(["h2"])
+    if clients is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(cadata=clients.certificate)
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(leaf.certificate + leaf.key.reveal().replace("ED25519 PRIVATE KEY", "PRIVATE KEY"))
+        file.flush()
+        context.load_cert_chain(file.name)
+    return context
+
+
+def maintenance_context() -> ssl.SSLContext:
+    """As a node shows it before it has a config: made by itself, for nobody in particular."""
+    return server_context(
+        new_authority(), ask_clients=False, common_name="maintenance-service.talos.dev", names=(LOOPBACK,)
+    )
+
+
+def answer(reply: Any | Callable[[Any], Any]) -> Handler:
+    """A handler that takes one message and gives one back."""
+
+    async def handle(stream: Any) -> None:
+        request = await stream.recv_message()
+        await stream.send_message(reply(request) if callable(reply) else reply)
+
+    return handle
+
+
+def answers(*replies: Any) -> Handler:
+    """A handler that takes one message and gives several back."""
+
+    async def handle(stream: Any) -> None:
+        await stream.recv_message()
+        for reply in replies:
+            await stream.send_message(reply)
+
+    return handle
+
+
+class Recording:
+    """A handler that keeps the requests it gets, and gives the replies in turn, each to one request."""
+
+    def __init__(self, *replies: Any) -> None:
+        self.replies = list(replies)
+        self.requests: list[Any] = []
+
+    async def __call__(self, stream: Any) -> None:
+        self.requests.append(await stream.recv_message())
+        await stream.send_message(self.replies.pop(0))
+
+
+def fails(status: Status, message: str = "") -> Handler:
+    async def handle(stream: Any) -> None:
+        await stream.recv_message()
+        raise GRPCError(status, message)
+
+    return handle
+
+
+def _servicer(base: Any, handlers: Mapping[str, Handler]) -> Any:
+    def method(name: str) -> Any:
+        async def handle(self: Any, stream: Any) -> None:
+            if name not in handlers:
+                raise GRPCError(Status.UNIMPLEMENTED, f"unknown method {name}")
+            await handlers[name](stream)
+
+        return handle
+
+    return type(base.__name__, (base,), {name: method(name) for name in base.__abstractmethods__})()
+
+
+class _Node(Server):
+    """Its connections end with it, as with a machine that is switched off."""
+
+    def __init__(self, servicers: list[Any]) -> None:
+        super().__init__(servicers)
+        self._made: list[H2Protocol] = []
+
+    def _protocol_factory(self) -> H2Protocol:
+        self._made.append(super()._protocol_factory())
+        return self._made[-1]
+
+    def cut(self) -> None:
+        for protocol in self._made:
+            if hasattr(protocol, "connection"):
+                protocol.connection.close()
+
+
+@asynccontextmanager
+async def serving(context: ssl.SSLContext, *, port: int = 0, **handlers: Handler) -> AsyncIterator[Address]:
+    """A node that answers what is given as `SERVICE_Method=handler`, and UNIMPLEMENTED to the rest."""
+    chosen: dict[str, dict[str, Handler]] = {name: {} for name in BASES}
+    for key, handler in handlers.items():
+        service, _, method = key.partition("_")
+        assert hasattr(BASES[service], method), key
+        chosen[service][method] = handler
+    server = _Node([_servicer(base, chosen[name]) for name, base in BASES.items()])
+    await server.start(LOOPBACK, port, ssl=context)
+    try:
+        assert isinstance(server._server, asyncio.Server)
+        yield Address(LOOPBACK, server._server.sockets[0].getsockname()[1])
+    finally:
+        server.close()
+        server.cut()
+        await server.wait_closed()
+
+
+@asynccontextmanager
+async def listening(
+    handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+    context: ssl.SSLContext | None = None,
+) -> AsyncIterator[Address]:
+    """Something at an address that does what it wants, with or without TLS."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            await handle(reader, writer)
+        except (ConnectionError, ssl.SSLError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.transport.abort()
+            tasks.discard(task)
+
+    server = await asyncio.start_server(accept, LOOPBACK, 0, ssl=context)
+    try:
+        yield Address(LOOPBACK, server.sockets[0].getsockname()[1])
+    finally:
+        for task in tuple(tasks):
+            task.cancel()
+        server.close()
+
+
+class Http2Peer:
+    """Speaks HTTP/2 by hand, for answers that no gRPC server would give."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self.http2 = h2.connection.H2Connection(
+            h2.config.H2Configuration(client_side=False, validate_outbound_headers=False)
+        )
+        self.http2.initiate_connection()
+        self.ended = False
+
+    async def flush(self) -> None:
+        self._writer.write(self.http2.data_to_send())
+        await self._writer.drain()
+
+    async def request(self) -> int:
+        """The id of the stream on which the client has asked something."""
+        await self.flush()
+        while True:
+            for event in await self.events():
+                if isinstance(event, h2.events.RequestReceived):
+                    return event.stream_id
+
+    async def events(self) -> list[h2.events.Event]:
+        data = await self._reader.read(65536)
+        if not data:
+            raise ConnectionResetError
+        events = self.http2.receive_data(data)
+        self.ended = self.ended or any(isinstance(event, h2.events.StreamReset) for event in events)
+        await self.flush()
+        return events
+
+    async def headers(self, stream: int, **more: str) -> None:
+        self.http2.send_headers(stream, [(":status", "200"), ("content-type", "application/grpc"), *more.items()])
+        await self.flush()
+
+    async def send(self, stream: int, data: bytes) -> int:
+        """As much as the client lets us; returns how much that was."""
+        sent = 0
+        while sent < len(data) and not self.ended:
+            window = min(self.http2.local_flow_control_window(stream), self.http2.max_outbound_frame_size)
+            if window <= 0:
+                await self.events()
+                continue
+            piece = data[sent : sent + window]
+            self.http2.send_data(stream, piece)
+            await self.flush()
+            sent += len(piece)
+        return sent
+
+
+@contextmanager
+def refusing(context: ssl.SSLContext, *others: ssl.SSLContext, then_gone: bool = False) -> Iterator[Address]:
+    """A TLS server that says why it refuses a client, which asyncio's do not.
+
+    Each connection gets the next context, and the last one all that follow, unless the server is gone by then.
+    """
+    listener = socket.create_server((LOOPBACK, 0))
+    contexts = [context, *others]
+
+    def accept() -> None:
+        while True:
+            try:
+                plain, _ = listener.accept()
+            except OSError:
+                return
+            chosen = contexts.pop(0) if len(contexts) > 1 or then_gone else contexts[0]
+            if not contexts:
+                listener.close()
+            with plain, contextlib.suppress(OSError), chosen.wrap_socket(plain, server_side=True):
+                pass
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield Address(LOOPBACK, listener.getsockname()[1])
+    finally:
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(timeout=5)

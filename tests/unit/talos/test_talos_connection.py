@@ -1,0 +1,376 @@
+"""Connections are shared, kept, made again; many calls go at once; cancelling works as everywhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import struct
+import time
+from contextlib import AsyncExitStack
+from typing import Any
+
+import anyio
+import pytest
+from h2.events import RequestReceived, StreamEnded
+
+from talosmith.errors import UsageError
+from talosmith.talos import Address, Credentials, Limits, TalosClient, TalosNode, TooSlow, Unreachable, sweep
+from talosmith.talos.proto import machine_pb2 as wire
+from talosmith.talos.proto.common_pb2 import Data
+from tests.unit.talos.conftest import PATIENT
+from tests.unit.talos.server import Http2Peer, answer, listening, serving
+
+pytestmark = pytest.mark.anyio
+
+
+class Counting:
+    """Answers with the hostname, and keeps count of the connections and of the calls at work."""
+
+    def __init__(self, name: str = "cp-1", *, pause: float = 0.0, wait_for: int = 0) -> None:
+        self.name = name
+        self.pause = pause
+        self.wait_for = wait_for
+        self.peers: set[Any] = set()
+        self.metadata: list[dict[str, str]] = []
+        self.at_work = self.most_at_work = 0
+
+    async def __call__(self, stream: Any) -> None:
+        await stream.recv_message()
+        self.peers.add(stream.peer.addr())
+        self.metadata.append(dict(stream.metadata))
+        self.at_work += 1
+        self.most_at_work = max(self.most_at_work, self.at_work)
+        await asyncio.sleep(self.pause)
+        while self.most_at_work < self.wait_for:
+            await asyncio.sleep(0.01)
+        self.at_work -= 1
+        await stream.send_message(wire.HostnameResponse(messages=[wire.Hostname(hostname=self.name)]))
+
+
+async def test_all_calls_to_a_node_share_one_connection(client: TalosClient, context: ssl.SSLContext) -> None:
+    hostname = Counting(wait_for=50)  # none is answered before all are there
+    async with serving(context, machine_Hostname=hostname) as address:
+        names = await asyncio.gather(*(client.node(address).hostname() for _ in range(50)))
+        assert set(names) == {"cp-1"}
+        assert hostname.most_at_work == 50
+        assert len(hostname.peers) == 1
+
+
+async def test_a_lost_connection_is_made_again(client: TalosClient, context: ssl.SSLContext) -> None:
+    """As after a reboot: one error at most, then the node answers."""
+    hostname = Counting()
+    async with serving(context, machine_Hostname=hostname) as address:
+        node = client.node(address)
+        await node.hostname()
+    with pytest.raises(Unreachable):
+        await node.hostname()
+    async with serving(context, port=address.port, machine_Hostname=hostname):
+        assert await node.hostname() == "cp-1"
+    assert len(hostname.peers) == 2
+
+
+async def test_a_connection_that_died_silently_is_given_up(context: ssl.SSLContext, credentials: Credentials) -> None:
+    """As after a power loss: nothing is said any more, not even to a ping, and yet the next calls must work."""
+    silent = True
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = Http2Peer(reader, writer)
+        stream = await peer.request()
+        if silent:
+            await asyncio.sleep(60)
+        reply = wire.HostnameResponse(messages=[wire.Hostname(hostname="again")]).SerializeToString()
+        await peer.headers(stream)
+        await peer.send(stream, b"\x00" + len(reply).to_bytes(4, "big") + reply)
+        peer.http2.send_headers(stream, [("grpc-status", "0")], end_stream=True)
+        await peer.flush()
+        await peer.events()
+
+    async with (
+        listening(talk, context) as address,
+        TalosClient(credentials, limits=Limits(call_timeout=0.3)) as client,
+    ):
+        node = client.node(address)
+        with pytest.raises(TooSlow):
+            await node.hostname()
+        silent = False
+        start = time.monotonic()
+        while True:
+            try:
+                assert await node.hostname() == "again"
+                break
+            except (TooSlow, Unreachable):
+                assert time.monotonic() - start < 5
+
+
+async def test_through_another_node(client: TalosClient, context: ssl.SSLContext) -> None:
+    hostname = Counting()
+    async with serving(context, machine_Hostname=hostname) as gate:
+        worker = client.node("10.5.0.9", "w-1", via=gate)
+        assert await worker.hostname() == "cp-1"
+        assert await client.node(gate).hostname() == "cp-1"
+    assert [metadata.get("node") for metadata in hostname.metadata] == ["10.5.0.9", None]
+    assert len(hostname.peers) == 1
+
+
+async def test_closing_ends_the_connections_and_a_later_call_makes_new_ones(
+    context: ssl.SSLContext, credentials: Credentials
+) -> None:
+    hostname = Counting()
+    async with serving(context, machine_Hostname=hostname) as address:
+        async with TalosClient(credentials, limits=PATIENT) as client:
+            node = client.node(address)
+            await node.hostname()
+            assert node._channel.protocol is not None
+            protocol = node._channel.protocol
+        assert protocol.gone.is_set()
+        assert node._channel.protocol is None
+
+
+async def test_a_timeout_around_a_call_is_the_callers_own(client: TalosClient, context: ssl.SSLContext) -> None:
+    async with serving(context, machine_Hostname=Counting(pause=30)) as address:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await client.node(address).hostname()
+        with anyio.move_on_after(0.1) as scope:
+            await client.node(address).hostname()
+        assert scope.cancelled_caught
+
+
+async def test_a_deadline_leaves_no_mark_of_cancellation(context: ssl.SSLContext, credentials: Credentials) -> None:
+    """Task groups and timeouts around it count such marks, and would cancel what comes next."""
+    async with (
+        serving(context, machine_Hostname=Counting(pause=30)) as address,
+        TalosClient(credentials, limits=Limits(call_timeout=0.1)) as client,
+    ):
+        task = asyncio.current_task()
+        assert task is not None
+        async with asyncio.TaskGroup() as group, asyncio.timeout(5):
+            with pytest.raises(TooSlow):
+                await client.node(address).hostname()
+            assert task.cancelling() == 0
+            group.create_task(asyncio.sleep(0))
+        await asyncio.sleep(0.01)
+
+
+async def test_a_stream_that_is_left_early_is_ended_at_the_node(client: TalosClient, context: ssl.SSLContext) -> None:
+    ended = asyncio.Event()
+
+    async def follow(stream: Any) -> None:
+        await stream.recv_message()
+        try:
+            while True:
+                await stream.send_message(Data(bytes=b"line\n"))
+                await asyncio.sleep(0.01)
+        finally:
+            ended.set()
+
+    async with serving(context, machine_Logs=follow, machine_Hostname=Counting()) as address:
+        node = client.node(address)
+        lines = []
+        async for line in node.logs("kubelet", follow=True):
+            lines.append(line)
+            if len(lines) == 3:
+                break
+        async with asyncio.timeout(2):
+            await ended.wait()
+        assert await node.hostname() == "cp-1"
+    assert lines == ["line"] * 3
+
+
+async def test_a_sweep_keeps_results_and_errors_by_node(credentials: Credentials, context: ssl.SSLContext) -> None:
+    handlers = [Counting(f"node-{number}", pause=0.02) for number in range(20)]
+    async with AsyncExitStack() as stack:
+        places = [await stack.enter_async_context(serving(context, machine_Hostname=handler)) for handler in handlers]
+        async with listening(_closed) as dead:
+            pass
+        client = await stack.enter_async_context(TalosClient(credentials, limits=PATIENT))
+        nodes = [client.node(place, handler.name) for place, handler in zip(places, handlers, strict=True)]
+        swept = await sweep([*nodes, client.node(dead, "dead")], lambda node: node.hostname(), at_once=8)
+    assert swept.results == {handler.name: handler.name for handler in handlers}
+    assert list(swept.errors) == ["dead"]
+    assert isinstance(swept.errors["dead"], Unreachable)
+
+
+async def _closed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    return None
+
+
+async def test_a_sweep_asks_no_more_nodes_at_once_than_it_may(client: TalosClient) -> None:
+    now = most = 0
+
+    async def ask(node: TalosNode) -> str:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.001)
+        now -= 1
+        return node.name
+
+    nodes = [client.node(Address("10.0.0.1", 1000 + number)) for number in range(100)]
+    swept = await sweep(nodes, ask, at_once=7)
+    assert most == 7
+    assert len(swept.results) == 100
+
+
+async def test_a_sweep_refuses_two_nodes_of_one_name(client: TalosClient) -> None:
+    async def ask(node: TalosNode) -> str:
+        return node.name
+
+    with pytest.raises(UsageError, match="cp-1"):
+        await sweep([client.node("10.0.0.1", "cp-1"), client.node("10.0.0.2", "cp-1")], ask)
+
+
+async def test_a_mistake_of_the_caller_is_not_taken_for_a_nodes_error(
+    client: TalosClient, context: ssl.SSLContext
+) -> None:
+    async def broken(node: TalosNode) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await sweep([client.node("10.0.0.1")], broken)
+    assert isinstance(caught.value.exceptions[0], KeyError)
+
+
+async def test_a_node_prints_its_name_and_address_and_nothing_else(client: TalosClient) -> None:
+    assert repr(client.node("10.0.0.1", "cp-1")) == "TalosNode(cp-1 (10.0.0.1))"
+
+
+async def test_a_quick_call_is_quick(client: TalosClient, context: ssl.SSLContext) -> None:
+    """Small packets must not wait for each other's acknowledgement, which takes 40 ms."""
+    async with serving(context, machine_Hostname=answer(wire.HostnameResponse(messages=[wire.Hostname()]))) as place:
+        node = client.node(place)
+        await node.hostname()
+        start = time.monotonic()
+        for _ in range(20):
+            await node.hostname()
+        assert time.monotonic() - start < 0.4
+
+
+REPLY = wire.HostnameResponse(messages=[wire.Hostname(hostname="cp-1")]).SerializeToString()
+
+
+def going_away(last_stream: int, code: int = 0) -> bytes:
+    """A frame of kind 7 by hand: h2 itself would not let anything follow it."""
+    return b"\x00\x00\x08\x07\x00\x00\x00\x00\x00" + struct.pack(">II", last_stream, code)
+
+
+async def reply_to(peer: Http2Peer, stream: int) -> None:
+    await peer.headers(stream)
+    await peer.send(stream, b"\x00" + struct.pack(">I", len(REPLY)) + REPLY)
+    peer.http2.send_headers(stream, [("grpc-status", "0")], end_stream=True)
+    await peer.flush()
+
+
+async def test_a_node_that_restarts_its_api_still_answers_what_it_was_asked(
+    client: TalosClient, context: ssl.SSLContext
+) -> None:
+    """It says first that it takes no more calls. The next one is made over a new connection."""
+    connections = 0
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        peer = Http2Peer(reader, writer)
+        stream = await peer.request()
+        writer.write(going_away(2**31 - 1))
+        await asyncio.sleep(0.05)
+        writer.write(going_away(stream))
+        await reply_to(peer, stream)
+        while True:
+            await peer.events()
+
+    async with listening(talk, context) as address:
+        node = client.node(address)
+        assert await node.hostname() == "cp-1"
+        assert await node.hostname() == "cp-1"
+        assert connections == 2
+        await node.close()
+
+
+async def test_a_call_that_came_too_late_for_a_restarting_node(client: TalosClient, context: ssl.SSLContext) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = Http2Peer(reader, writer)
+        await peer.request()
+        writer.write(going_away(0))
+        while True:
+            await peer.events()
+
+    async with listening(talk, context) as address:
+        with pytest.raises(Unreachable, match="takes no more calls"):
+            await client.node(address).hostname()
+
+
+async def test_a_node_that_ends_the_connection_for_a_reason(client: TalosClient, context: ssl.SSLContext) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = Http2Peer(reader, writer)
+        await peer.request()
+        writer.write(going_away(2**31 - 1, code=11))
+        while True:
+            await peer.events()
+
+    async with listening(talk, context) as address:
+        with pytest.raises(Unreachable, match="GOAWAY"):
+            await client.node(address).hostname()
+
+
+async def test_an_answer_with_which_the_connection_ends(
+    client: TalosClient, context: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both come at once, before anybody could look at the answer; it counts."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = Http2Peer(reader, writer)
+        stream = await peer.request()
+        peer.http2.send_headers(stream, [(":status", "200"), ("content-type", "application/grpc")])
+        peer.http2.send_data(stream, b"\x00" + struct.pack(">I", len(REPLY)) + REPLY)
+        peer.http2.send_headers(stream, [("grpc-status", "0")], end_stream=True)
+        await peer.flush()
+        await peer.events()
+
+    async with listening(talk, context) as address:
+        node = client.node(address)
+        await node.connect()
+        protocol = node._channel.protocol
+        assert protocol is not None
+        received = protocol.data_received
+
+        def received_and_lost(data: bytes) -> None:
+            received(data)
+            if any(stream.trailers for stream in protocol.processor.streams.values()):
+                protocol.connection_lost(ConnectionResetError())
+
+        monkeypatch.setattr(protocol, "data_received", received_and_lost)
+        assert await node.hostname() == "cp-1"
+
+
+async def test_a_call_leaves_in_one_packet(client: TalosClient, context: ssl.SSLContext) -> None:
+    """Headers and message together, which halves what a call costs."""
+    together: list[bool] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = Http2Peer(reader, writer)
+        await peer.flush()
+        while True:
+            events = await peer.events()
+            for event in events:
+                if isinstance(event, RequestReceived):
+                    together.append(any(isinstance(other, StreamEnded) for other in events))
+                    await reply_to(peer, event.stream_id)
+
+    async with listening(talk, context) as address:
+        for _ in range(3):
+            assert await client.node(address).hostname() == "cp-1"
+    assert together == [True] * 3
+
+
+async def test_an_open_connection_takes_little_memory(client: TalosClient, context: ssl.SSLContext) -> None:
+    """asyncio gives each 256 KiB to read into; with a thousand nodes that is most of what may be used."""
+    async with serving(context, machine_Hostname=Counting()) as address:
+        node = client.node(address)
+        await node.connect()
+        protocol = node._channel.protocol
+        assert protocol is not None
+        inner: Any = protocol._transport._transport._ssl_protocol  # type: ignore[union-attr]
+        assert len(inner._ssl_buffer) <= 32 * 1024
+        assert await node.hostname() == "cp-1"
+        assert len(inner._ssl_buffer) <= 32 * 1024

@@ -1,0 +1,191 @@
+"""Who answers is who was meant, and who asks is who may: everything else ends in an error that says so."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from talosmith.desired import pki
+from talosmith.desired.pki import CertificateAndKey
+from talosmith.errors import Permanent, Temporary
+from talosmith.talos import (
+    ClockMismatch,
+    Credentials,
+    InMaintenance,
+    Limits,
+    MaintenanceClient,
+    NotInMaintenance,
+    NotTrusted,
+    Refused,
+    TalosClient,
+    TalosError,
+    Unreachable,
+)
+from talosmith.talos.proto import machine_pb2 as wire
+from tests.unit.talos.conftest import PATIENT
+from tests.unit.talos.server import (
+    answer,
+    maintenance_context,
+    new_authority,
+    new_credentials,
+    refusing,
+    server_context,
+    serving,
+)
+
+pytestmark = pytest.mark.anyio
+VERSION = answer(wire.VersionResponse(messages=[wire.Version(version=wire.VersionInfo(tag="v1.13.9"))]))
+
+
+async def asked(client: TalosClient, context: ssl.SSLContext) -> TalosError:
+    """The error of a call to a node with such a certificate; it must not have got as far as answering."""
+    answered = False
+
+    def never(_: object) -> wire.VersionResponse:
+        nonlocal answered
+        answered = True
+        return wire.VersionResponse(messages=[wire.Version()])
+
+    start = time.monotonic()
+    async with serving(context, machine_Version=answer(never)) as address:
+        with pytest.raises(TalosError) as caught:
+            await client.node(address, "cp-1").version()
+    assert time.monotonic() - start < 3
+    assert not answered
+    assert "cp-1 (127.0.0.1:" in str(caught.value)
+    return caught.value
+
+
+async def test_a_node_of_another_cluster(client: TalosClient) -> None:
+    """Its authority even has the same name."""
+    error = await asked(client, server_context(new_authority()))
+    assert isinstance(error, NotTrusted)
+    assert isinstance(error, Permanent)
+    assert "not signed by this cluster's authority" in str(error)
+    assert "another cluster" in error.hint
+
+
+async def test_another_node_of_this_cluster(client: TalosClient, authority: CertificateAndKey) -> None:
+    error = await asked(client, server_context(authority, names=("10.5.0.9", "cp-9")))
+    assert isinstance(error, NotTrusted)
+    assert "not for 127.0.0.1; it is for 10.5.0.9" in str(error)
+
+
+async def test_an_expired_certificate(client: TalosClient, authority: CertificateAndKey) -> None:
+    error = await asked(client, server_context(authority, start=datetime.now(UTC) - timedelta(hours=2)))
+    assert isinstance(error, ClockMismatch)
+    assert isinstance(error, Temporary)
+    assert "has expired" in str(error)
+    assert "clock" in error.hint
+
+
+async def test_a_certificate_from_the_future(client: TalosClient, authority: CertificateAndKey) -> None:
+    error = await asked(client, server_context(authority, start=datetime.now(UTC) + timedelta(hours=2)))
+    assert isinstance(error, ClockMismatch)
+    assert "not valid yet" in str(error)
+
+
+async def test_a_client_that_poses_as_a_node(client: TalosClient, authority: CertificateAndKey) -> None:
+    """Whoever has a talosconfig has a certificate of the right authority, but not one for serving."""
+    error = await asked(client, server_context(authority, usages=(pki.CLIENT,)))
+    assert isinstance(error, NotTrusted)
+    assert "not one of a node" in str(error)
+
+
+async def test_a_node_in_maintenance_mode_is_recognised(client: TalosClient) -> None:
+    error = await asked(client, maintenance_context())
+    assert isinstance(error, InMaintenance)
+    assert isinstance(error, Temporary)  # a config that was just applied takes its time
+    assert "fingerprint" in str(error)
+
+
+@pytest.mark.parametrize("gone", [True, False])
+async def test_a_node_that_changes_its_certificate_while_it_is_looked_at(
+    client: TalosClient, context: ssl.SSLContext, gone: bool
+) -> None:
+    """As when it leaves maintenance mode: that is no other cluster's node, and worth another try."""
+    others = () if gone else (context,)
+    with (
+        refusing(maintenance_context(), *others, then_gone=gone) as address,
+        pytest.raises(Unreachable, match="changed or went away"),
+    ):
+        await client.node(address).version()
+
+
+async def test_a_client_certificate_of_another_authority(
+    authority: CertificateAndKey, credentials: Credentials
+) -> None:
+    other = new_credentials(new_authority())
+    mixed = Credentials(authority.certificate, other.certificate, other.key)
+    with refusing(server_context(authority)) as address:
+        async with TalosClient(mixed, limits=PATIENT) as client:
+            with pytest.raises(Refused, match="signed by another authority"):
+                await client.node(address).version()
+
+
+async def test_a_client_certificate_that_is_not_one_for_clients(authority: CertificateAndKey) -> None:
+    leaf = pki.new_leaf(authority, ["os:admin"], lifetime=timedelta(hours=1), usages=(pki.SERVER,))
+    with refusing(server_context(authority)) as address:
+        async with TalosClient(
+            Credentials(authority.certificate, leaf.certificate, leaf.key), limits=PATIENT
+        ) as client:
+            with pytest.raises(Refused, match="refuses our client certificate"):
+                await client.node(address).version()
+
+
+@pytest.mark.parametrize(("hours", "what"), [(-3, "expired on"), (3, "valid only from")])
+async def test_our_own_expired_certificate_is_not_even_tried(
+    hours: int, what: str, authority: CertificateAndKey
+) -> None:
+    start = datetime.now(UTC) + timedelta(hours=hours)
+    leaf = pki.new_leaf(authority, ["os:admin"], lifetime=timedelta(hours=1), now=start)
+    async with TalosClient(Credentials(authority.certificate, leaf.certificate, leaf.key), limits=PATIENT) as client:
+        with pytest.raises(Refused, match=what):
+            await client.node("192.0.2.1").version()  # an address where nobody can answer
+
+
+async def test_maintenance_mode_without_a_known_fingerprint_tells_the_one_it_saw() -> None:
+    context = maintenance_context()
+    async with serving(context, machine_Version=VERSION) as address, MaintenanceClient(limits=PATIENT) as client:
+        node = client.node(address)
+        seen = await node.fingerprint()
+        assert (await node.version()).tag == "v1.13.9"
+        async with MaintenanceClient(limits=PATIENT) as strict:
+            assert (await strict.node(address, fingerprint=seen).version()).tag == "v1.13.9"
+
+
+async def test_maintenance_mode_with_another_fingerprint_than_the_known_one() -> None:
+    wrong = "00" * 32
+    async with (
+        serving(maintenance_context(), machine_Version=VERSION) as address,
+        MaintenanceClient(limits=PATIENT) as client,
+    ):
+        with pytest.raises(NotTrusted, match=r"AAAA.* was expected") as caught:
+            await client.node(address, "w-1", fingerprint=wrong).version()
+        assert isinstance(caught.value, Permanent)
+        assert "console" in caught.value.hint
+
+
+async def test_a_fingerprint_that_changes_between_connections() -> None:
+    """As when somebody steps in between: what was seen first is insisted on."""
+    async with MaintenanceClient(limits=PATIENT) as client:
+        async with serving(maintenance_context(), machine_Version=VERSION) as address:
+            node = client.node(address)
+            first = await node.fingerprint()
+            await node.close()
+        async with serving(maintenance_context(), port=address.port, machine_Version=VERSION):
+            with pytest.raises(NotTrusted, match="seen there before") as caught:
+                await node.version()
+            assert first in str(caught.value)
+        with pytest.raises(NotTrusted, match="was expected"):
+            client.node(address, fingerprint="00" * 32)
+
+
+async def test_a_configured_node_is_not_in_maintenance_mode(authority: CertificateAndKey) -> None:
+    with refusing(server_context(authority)) as address:
+        async with MaintenanceClient(limits=Limits(connect_timeout=1)) as client:
+            with pytest.raises(NotInMaintenance, match="asks for a client certificate"):
+                await client.node(address).version()
