@@ -21,12 +21,19 @@ from talosmith.talos.proto.common_pb2 import Data
 from tests.unit.talos.server import Http2Peer, answer, answers, listening, server_context, serving
 
 pytestmark = pytest.mark.anyio
-IMPATIENT = Limits(connect_timeout=0.4, call_timeout=0.4, max_answer=100_000)
+IMPATIENT = Limits(connect_timeout=0.4, call_timeout=0.4, max_answer=100_000)  # where nothing is to come
+PATIENT = Limits(connect_timeout=10.0, call_timeout=10.0, max_answer=100_000)  # where something does; busy machines
 GIGABYTE = 1 << 30
 
 
 @pytest.fixture
 async def client(credentials: Credentials) -> Any:
+    async with TalosClient(credentials, limits=PATIENT) as client:
+        yield client
+
+
+@pytest.fixture
+async def hasty(credentials: Credentials) -> Any:
     async with TalosClient(credentials, limits=IMPATIENT) as client:
         yield client
 
@@ -42,7 +49,7 @@ async def failing(ask: Callable[[], Awaitable[Any]]) -> TalosError:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert took < 3
+    assert took < 9  # sooner than the deadline would end it
     assert peak < 16 * 1024**2
     return caught.value
 
@@ -64,16 +71,16 @@ async def test_a_name_that_does_not_exist(client: TalosClient) -> None:
     assert isinstance(error, Unreachable)
 
 
-async def test_it_accepts_and_says_nothing(client: TalosClient) -> None:
+async def test_it_accepts_and_says_nothing(hasty: TalosClient) -> None:
     async with listening(silence) as address:
-        error = await failing(client.node(address).version)
+        error = await failing(hasty.node(address).version)
     assert isinstance(error, Unreachable)
     assert "TLS" in str(error)
 
 
-async def test_it_finishes_tls_and_says_nothing(client: TalosClient, context: ssl.SSLContext) -> None:
+async def test_it_finishes_tls_and_says_nothing(hasty: TalosClient, context: ssl.SSLContext) -> None:
     async with listening(silence, context) as address:
-        error = await failing(client.node(address).version)
+        error = await failing(hasty.node(address).version)
     assert isinstance(error, Unreachable)
     assert "HTTP/2" in str(error)
 
@@ -187,7 +194,7 @@ async def test_data_that_nobody_asked_for_is_not_piled_up(client: TalosClient, c
     assert "a second message" in str(error)
 
 
-async def test_an_answer_that_comes_drop_by_drop(client: TalosClient, context: ssl.SSLContext) -> None:
+async def test_an_answer_that_comes_drop_by_drop(hasty: TalosClient, context: ssl.SSLContext) -> None:
     async def drip(peer: Http2Peer, stream: int) -> None:
         await peer.headers(stream)
         await peer.send(stream, b"\x00" + struct.pack(">I", 1000))
@@ -196,12 +203,12 @@ async def test_an_answer_that_comes_drop_by_drop(client: TalosClient, context: s
             await asyncio.sleep(0.05)
 
     async with listening(over_http2(drip), context) as address:
-        error = await failing(client.node(address).version)
+        error = await failing(hasty.node(address).version)
     assert isinstance(error, TooSlow)
     assert "no answer within 0.4 s" in str(error)
 
 
-async def test_an_answer_that_never_comes(client: TalosClient, context: ssl.SSLContext) -> None:
+async def test_an_answer_that_never_comes(hasty: TalosClient, context: ssl.SSLContext) -> None:
     told: list[float] = []
 
     async def wait(stream: Any) -> None:
@@ -209,7 +216,7 @@ async def test_an_answer_that_never_comes(client: TalosClient, context: ssl.SSLC
         await asyncio.sleep(60)
 
     async with serving(context, machine_Version=wait) as address:
-        error = await failing(client.node(address, "cp-1").version)
+        error = await failing(hasty.node(address, "cp-1").version)
     assert isinstance(error, TooSlow)
     assert "cp-1" in str(error)
     assert "Version" in str(error)
