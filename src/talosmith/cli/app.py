@@ -25,6 +25,7 @@ COMMANDS = {
     "secrets": Command("Make, show, import, export or rekey the cluster's secrets", "talosmith.cli.secrets"),
     "render": Command("Write machine configs, talosconfig, seeds; list images", "talosmith.cli.render"),
     "diff": Command("Compare machine configs with files rendered earlier", "talosmith.cli.diff"),
+    "lab": Command("Simulated machines on this computer, to try things on", "talosmith.cli.lab"),
     "import": Command("Make an inventory from another tool's files", "talosmith.cli.import_"),
     "schema": Command("Print the JSON Schema of inventories, for editors", "talosmith.cli.schema"),
     "completion": Command("Print what a shell needs to complete commands", "talosmith.cli.completion"),

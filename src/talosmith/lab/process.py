@@ -1,0 +1,204 @@
+"""The background process of a lab: started, found again and stopped, one for each name.
+
+Each lab has a folder of its own in the user's state folder. Who holds its lock is the lab; a number in a file may be
+anybody's by now, a lock is not.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import ipaddress
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from talosmith.errors import Permanent, UsageError
+from talosmith.inventory.secure_file import make_private_folder, write_secret
+from talosmith.lab.client import LabClient
+from talosmith.lab.clock import PaceName
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}\Z")
+_START = 60.0  # seconds until a lab that was started must answer
+_STOP = 20.0
+_POLL = 0.02
+FIRST_NETWORK, LAST_NETWORK = 77, 250  # 127.N.0.0/16; one for each lab
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What a lab was made with; it stays so."""
+
+    clock: PaceName = "fast"
+    seed: int = 0
+    network: str = ""
+    ports: bool = False
+
+
+class Place:
+    """Where a lab keeps what it needs."""
+
+    def __init__(self, name: str) -> None:
+        if not _NAME.match(name):
+            raise UsageError(f"{name!r} is not a lab's name", hint="lower-case letters, digits and dashes")
+        self.name = name
+        self.folder = labs_folder() / name
+        self.running_file = self.folder / "lab.json"
+        self.made_file = self.folder / "made.json"
+        self.log_file = self.folder / "serve.log"
+
+    def exists(self) -> bool:
+        return self.made_file.exists()
+
+    def made(self) -> Made:
+        return Made(**json.loads(self.made_file.read_text(encoding="utf-8")))
+
+    def runs(self) -> bool:
+        if not self.folder.exists():
+            return False
+        with self._lock_file() as file:
+            return not _lock(file)
+
+    def client(self) -> LabClient:
+        if not self.runs():
+            known = f"; it is there, but does not run: talosmith lab start {self.name}" if self.exists() else ""
+            raise UsageError(f"the lab {self.name!r} does not run", hint=f"see `talosmith lab status`{known}")
+        return LabClient.from_file(self.name, self.running_file)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """To be the lab, for as long as this lasts."""
+        with self._lock_file() as file:
+            if not _lock(file):
+                raise UsageError(f"the lab {self.name!r} runs already", hint="stop it first, or use it")
+            yield
+
+    def announce(self, host: str, port: int, token: str) -> None:
+        data = {"pid": os.getpid(), "host": host, "port": port, "token": token}
+        write_secret(self.running_file, json.dumps(data).encode())
+
+    @contextmanager
+    def _lock_file(self) -> Iterator[int]:
+        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+def labs_folder() -> Path:
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(state) / "talosmith" / "labs"
+
+
+def labs() -> list[Place]:
+    folder = labs_folder()
+    names = sorted(one.name for one in folder.iterdir() if (one / "made.json").exists()) if folder.is_dir() else []
+    return [Place(name) for name in names]
+
+
+def start(name: str, wanted: Made | None = None) -> LabClient:
+    """Start a lab in the background, a new one or one that was stopped; one that runs is left alone."""
+    place = Place(name)
+    make_private_folder(place.folder)
+    if not place.exists():
+        made = wanted or Made()
+        made = replace(made, network=_network(made.network))
+        write_secret(place.made_file, json.dumps(asdict(made)).encode())
+    elif wanted is not None and not _fits(place.made(), wanted):
+        kept = place.made()
+        raise UsageError(
+            f"the lab {name!r} was made with clock {kept.clock}, seed {kept.seed}, network {kept.network}",
+            hint=f"start it without these options, or make it anew: talosmith lab stop {name} --delete",
+        )
+    if not place.runs():
+        _spawn(place)
+    return place.client()
+
+
+def stop(name: str, *, delete: bool = False) -> bool:
+    """Whether there was something to stop or to delete."""
+    place = Place(name)
+    found = place.exists()
+    if place.runs():
+        with suppress(Permanent):
+            place.client().stop()
+        if not _wait(lambda: not place.runs(), _STOP):
+            _kill(place)
+    if delete and found:
+        shutil.rmtree(place.folder)
+    return found
+
+
+def _spawn(place: Place) -> None:
+    place.running_file.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "talosmith", "lab", "serve", place.name]
+    with place.log_file.open("ab") as log:
+        place.log_file.chmod(0o600)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
+        )
+    if (
+        not _wait(lambda: place.running_file.exists() or process.poll() is not None, _START)
+        or process.poll() is not None
+    ):
+        lines = place.log_file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        raise Permanent(
+            f"the lab {place.name!r} did not start: {lines[-1] if lines else 'it said nothing'}",
+            hint=f"the whole story is in {place.log_file}",
+        )
+
+
+def _kill(place: Place) -> None:
+    """It holds its lock and does not listen; the number it wrote down is its own."""
+    with suppress(OSError, ValueError, KeyError):
+        os.kill(json.loads(place.running_file.read_text(encoding="utf-8"))["pid"], signal.SIGKILL)
+    if not _wait(lambda: not place.runs(), _STOP):
+        raise Permanent(f"the lab {place.name!r} does not stop", hint=f"see {place.log_file}")
+
+
+def _fits(made: Made, wanted: Made) -> bool:
+    return replace(wanted, network=wanted.network or made.network) == made
+
+
+def _network(wanted: str) -> str:
+    """The one that was asked for if it is on loopback, else the first that no other lab has."""
+    if wanted:
+        try:
+            network = ipaddress.ip_network(wanted)
+        except ValueError as error:
+            raise UsageError(f"{wanted!r} is not a network: {error}", hint="write it like 127.80.0.0/16") from None
+        if not network.is_loopback or network.num_addresses < 32:
+            raise UsageError(f"{wanted} is not a part of 127.0.0.0/8 with 32 addresses or more")
+        return wanted
+    taken = [ipaddress.ip_network(lab.made().network) for lab in labs()]
+    for number in range(FIRST_NETWORK, LAST_NETWORK):
+        network = ipaddress.ip_network(f"127.{number}.0.0/16")
+        if not any(network.overlaps(one) for one in taken):
+            return str(network)
+    raise UsageError("all networks for labs are taken", hint="delete labs you do not need: talosmith lab status")
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _wait(until: Callable[[], bool], seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while not until():
+        if time.monotonic() > end:
+            return False
+        time.sleep(_POLL)
+    return True

@@ -1,0 +1,189 @@
+"""The way in for who keeps the lab: machines and faults, over a socket of this computer, for who has the token.
+
+A request is a line of JSON (`token`, `call`, `with`), its answer another (`done`, or `error` and `hint`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from talosmith.errors import TalosmithError, UsageError
+from talosmith.lab import hardware, life, settle
+from talosmith.lab.faults import US, Fault
+from talosmith.lab.machine import Machine
+from talosmith.lab.sequences import request as begin
+from talosmith.lab.server.describe import describe_cluster, describe_machine
+from talosmith.lab.server.engine import Engine
+
+_LONGEST = 4 * 1024**2
+_PATIENCE = 30.0  # seconds in which a request must have come
+
+
+class Control:
+    def __init__(self, engine: Engine, token: str, *, ports: range | None = None) -> None:
+        self._engine = engine
+        self._token = token
+        self._ports = ports  # where machines have no addresses of their own
+        self._server: asyncio.Server | None = None
+        self.stopping = asyncio.Event()
+        self._calls: Mapping[str, Callable[..., Any]] = {
+            "status": self.status,
+            "stop": self.stop,
+            "machine.create": self.create,
+            "machine.list": self.list_machines,
+            "machine.power-on": self.power_on,
+            "machine.power-off": self.power_off,
+            "machine.reboot": self.reboot,
+            "machine.wipe": self.wipe,
+            "machine.delete": self.delete,
+            "fault.add": self.add_fault,
+            "fault.list": self.list_faults,
+            "fault.clear": self.clear_faults,
+        }
+
+    async def start(self, port: int = 0) -> tuple[str, int]:
+        """Where it listens: on loopback, never elsewhere."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port, limit=_LONGEST)
+        host, number = self._server.sockets[0].getsockname()[:2]
+        return str(host), int(number)
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            line = await asyncio.wait_for(reader.readline(), _PATIENCE)
+            writer.write(json.dumps(self._answer(line)).encode() + b"\n")
+            await writer.drain()
+        except (TimeoutError, ValueError, OSError):  # too slow, too long, or gone
+            pass
+        finally:
+            writer.close()
+
+    def _answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            request = json.loads(line)
+            token = str(request.get("token", ""))
+        except (ValueError, AttributeError):
+            return {"error": "not a request"}
+        if not hmac.compare_digest(token.encode(), self._token.encode()):
+            return {"error": "the token is wrong", "hint": "is this another user's lab?"}
+        call = self._calls.get(str(request.get("call")))
+        if call is None:
+            return {"error": f"there is no call {request.get('call')!r}"}
+        try:
+            return {"done": call(**request.get("with", {}))}
+        except TalosmithError as problem:
+            return {"error": str(problem), "hint": problem.hint}
+        except TypeError as problem:  # the arguments do not fit
+            return {"error": str(problem)}
+
+    # The lab
+
+    def status(self) -> dict[str, Any]:
+        world = self._engine.world
+        return {
+            "clock": world.pace.name,
+            "seed": world.seed,
+            "network": str(world.subnet),
+            "machines": len(world.machines),
+            "on": sum(machine.on for machine in world.machines.values()),
+            "faults": len(world.faults),
+            "etcd": [describe_cluster(world, cluster) for cluster in world.clusters.values()],
+            "virtual_addresses": {key.partition(" ")[2]: holder for key, holder in world.vip_holders.items()},
+        }
+
+    def stop(self) -> bool:
+        self.stopping.set()
+        return True
+
+    # Machines
+
+    def create(self, name: str, power: bool = True, **hardware_of: Any) -> dict[str, Any]:
+        world = self._engine.world
+        if self._ports is not None:
+            taken = {machine.port for machine in world.machines.values()}
+            hardware_of["port"] = next(port for port in self._ports if port not in taken)
+        machine = hardware.create(world, name, **hardware_of)
+        if power:
+            life.power_on(world, machine)
+        self._engine.commit()
+        return describe_machine(world, machine)
+
+    def list_machines(self, name: str | None = None) -> list[dict[str, Any]]:
+        world = self._engine.world
+        chosen = [world.machine(name)] if name else world.machines.values()
+        return [describe_machine(world, machine) for machine in chosen]
+
+    def power_on(self, names: list[str]) -> list[dict[str, Any]]:
+        return self._each(names, lambda machine: life.power_on(self._engine.world, machine))
+
+    def power_off(self, names: list[str], *, graceful: bool = False) -> list[dict[str, Any]]:
+        world = self._engine.world
+        if graceful:
+            return self._each(names, lambda machine: machine.on and begin(world, machine, "shutdown", takeover=True))
+        return self._each(names, lambda machine: life.power_off(world, machine))
+
+    def reboot(self, names: list[str]) -> list[dict[str, Any]]:
+        return self._each(names, lambda machine: life.power_cycle(self._engine.world, machine))
+
+    def wipe(self, names: list[str]) -> list[dict[str, Any]]:
+        return self._each(names, lambda machine: hardware.wipe(self._engine.world, machine))
+
+    def delete(self, names: list[str]) -> list[str]:
+        world = self._engine.world
+        for machine in [world.machine(name) for name in names]:
+            hardware.delete(world, machine)
+        self._engine.commit()
+        return names
+
+    def _each(self, names: list[str], act: Callable[[Machine], Any]) -> list[dict[str, Any]]:
+        world = self._engine.world
+        machines = [world.machine(name) for name in names]  # all are known before one is touched
+        for machine in machines:
+            act(machine)
+        self._engine.commit()
+        return [describe_machine(world, machine) for machine in machines]
+
+    # Faults
+
+    def add_fault(self, kind: str, **details: Any) -> dict[str, Any]:
+        world = self._engine.world
+        for name in [*details.get("machines", ()), *details.get("others", ())]:
+            if name != US:
+                world.machine(name)
+        world.counter += 1
+        fault = Fault(id=f"f{world.counter}", kind=kind, **details)  # type: ignore[arg-type]
+        if fault.kind == "power-loss":
+            for name in fault.machines or list(world.machines):
+                life.power_off(world, world.machine(name))
+        else:
+            world.faults[fault.id] = fault
+        self._look_again()
+        return {**asdict(fault), "told": fault.describe()}
+
+    def list_faults(self) -> list[dict[str, Any]]:
+        return [{**asdict(fault), "told": fault.describe()} for fault in self._engine.world.faults.values()]
+
+    def clear_faults(self, ids: list[str] | None = None) -> list[str]:
+        world = self._engine.world
+        unknown = [identity for identity in ids or () if identity not in world.faults]
+        if unknown:
+            raise UsageError(f"there is no fault {unknown[0]!r}", hint="see `talosmith lab fault list`")
+        gone = list(ids or world.faults)
+        for identity in gone:
+            del world.faults[identity]
+        self._look_again()
+        return gone
+
+    def _look_again(self) -> None:
+        world = self._engine.world
+        settle.resume(world)
+        world.changed.update(world.machines)
+        self._engine.commit()

@@ -1,0 +1,179 @@
+"""The addresses at which nodes answer: opened and closed as machines come and go, move, or are cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from talosmith.lab import naming
+from talosmith.lab.faults import US
+from talosmith.lab.machine import Machine
+from talosmith.lab.server import tls
+from talosmith.lab.server.connections import Connection, Protocols
+from talosmith.lab.server.engine import Engine
+
+PORT = 50000
+_HANDSHAKE = 15.0
+_FRESH = 6 * 3600.0  # seconds until a certificate is made anew; they live four times as long
+_BACKLOG = 256
+
+Place = tuple[str, int]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Listener:
+    machine: str
+    socket: socket.socket
+
+
+class Listeners:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._protocols = Protocols()
+        self._listeners: dict[Place, _Listener] = {}
+        self._connections: dict[str, set[Connection]] = {}
+        self._contexts: dict[str, tuple[tuple[object, ...], float, ssl.SSLContext]] = {}
+        self._mute: dict[str, list[socket.socket]] = {}  # accepted and then left alone
+        self._tasks: set[asyncio.Task[None]] = set()
+        engine.on_change.append(self.sync)
+
+    def close(self) -> None:
+        for place in list(self._listeners):
+            self._close(place)
+        for connections in list(self._connections.values()):
+            for connection in list(connections):
+                connection.abort()
+        for task in self._tasks:
+            task.cancel()
+
+    def sync(self, names: Iterable[str]) -> None:
+        """Make what is open what should be."""
+        wanted: dict[Place, str] = {}
+        for name in names:
+            machine = self._engine.world.machines.get(name)
+            for place in self._places(machine) if machine else ():
+                wanted[place] = name
+            self._drop_connections(name, machine)
+        names = set(names)
+        for place, listener in list(self._listeners.items()):
+            if listener.machine in names and wanted.get(place) != listener.machine:
+                self._close(place)
+        for place, name in wanted.items():
+            if place not in self._listeners:
+                self._open(place, name)
+
+    def _places(self, machine: Machine) -> list[Place]:
+        world = self._engine.world
+        if not machine.runs("apid") or world.active("refuse", machine.name):
+            return []
+        addresses = naming.addresses(world, machine)
+        if machine.port:
+            return [("127.0.0.1", machine.port)] if addresses else []
+        return [(address, PORT) for address in addresses if naming.is_loopback(address)]
+
+    def _open(self, place: Place, machine: str) -> None:
+        family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(place)
+            listening.listen(_BACKLOG)
+        except OSError as error:
+            listening.close()
+            log.warning("%s cannot answer at %s:%d: %s", machine, *place, error.strerror)
+            return
+        listening.setblocking(False)
+        self._listeners[place] = _Listener(machine, listening)
+        asyncio.get_running_loop().add_reader(listening, self._accept, place)
+
+    def _close(self, place: Place) -> None:
+        listener = self._listeners.pop(place)
+        asyncio.get_running_loop().remove_reader(listener.socket)
+        listener.socket.close()
+
+    def _accept(self, place: Place) -> None:
+        listener = self._listeners.get(place)
+        while listener is not None:
+            try:
+                accepted, _ = listener.socket.accept()
+            except OSError:  # nobody else is there, or somebody has gone again
+                return
+            accepted.setblocking(False)
+            self._greet(accepted, listener.machine)
+
+    def _greet(self, accepted: socket.socket, name: str) -> None:
+        world = self._engine.world
+        machine = world.machines.get(name)
+        if machine is None or machine.run is None:
+            accepted.close()
+        elif not world.talk(US, name):
+            self._mute.setdefault(name, []).append(accepted)
+        elif world.strike("reset", name) is not None:
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            accepted.close()
+        else:
+            task = asyncio.get_running_loop().create_task(self._serve(accepted, machine))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, accepted: socket.socket, machine: Machine) -> None:
+        context = self._context(machine)
+        if context is None:
+            accepted.close()
+            return
+        maintenance = self._engine.world.config(machine) is None
+        connection = Connection(self._engine, machine.name, machine.boots, maintenance)
+        self._connections.setdefault(machine.name, set()).add(connection)
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.connect_accepted_socket(
+                lambda: self._protocols.protocol(connection, self._gone),
+                accepted,
+                ssl=context,
+                ssl_handshake_timeout=_HANDSHAKE,
+            )
+        except (TimeoutError, OSError):  # a client that is not to be trusted, or does not speak TLS
+            self._gone(connection)
+            accepted.close()
+
+    def _gone(self, connection: Connection) -> None:
+        self._connections.get(connection.machine, set()).discard(connection)
+
+    def _drop_connections(self, name: str, machine: Machine | None) -> None:
+        """Those that belong to an earlier boot, or to maintenance mode that is over."""
+        world = self._engine.world
+        alive = None
+        if machine is not None and machine.runs("apid"):
+            alive = (machine.boots, world.config(machine) is None)
+        for connection in list(self._connections.get(name, ())):
+            if alive != (connection.boot, connection.maintenance):
+                connection.close()
+        if machine is None or not machine.on or world.talk(US, name):
+            for muted in self._mute.pop(name, ()):
+                muted.close()
+
+    def _context(self, machine: Machine) -> ssl.SSLContext | None:
+        """Made when the first client comes, and again when what it shows has changed."""
+        world = self._engine.world
+        maintenance = world.config(machine) is None
+        key = (
+            machine.boots,
+            maintenance,
+            machine.run.config if machine.run else "",
+            tuple(naming.addresses(world, machine)),
+            world.active("clock-skew", machine.name) is not None,
+        )
+        known = self._contexts.get(machine.name)
+        if known is not None and known[0] == key and world.now() - known[1] < _FRESH:
+            return known[2]
+        context = tls.maintenance_context(world, machine) if maintenance else tls.node_context(world, machine)
+        if context is not None:
+            self._contexts[machine.name] = (key, world.now(), context)
+        return context

@@ -1,0 +1,149 @@
+"""What a contract test needs of a world: machines in maintenance mode, and configs that make nodes of them.
+
+A test that passes in one world and fails in the other has found a defect of the lab.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from talosmith.desired.bundle import Bundle
+from talosmith.desired.config.emit import emit
+from talosmith.desired.config.generate import Options, generate
+from talosmith.desired.config.patch import apply_patches, patch_from_value
+from talosmith.errors import Temporary
+from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
+
+TALOS, KUBERNETES = "v1.13.9", "v1.36.3"
+
+
+@dataclass
+class Machine:
+    name: str
+    address: str
+    cut_power: Callable[[], None]
+    start: Callable[[], None]
+
+
+@dataclass
+class World:
+    """Machines, and one cluster's secrets to make nodes of them."""
+
+    name: str
+    make: Callable[[int], list[Machine]]
+    patches: list[dict[str, Any]]
+    bundle: Bundle
+    machines: list[Machine] = field(default_factory=list)
+
+    async def fresh(self, count: int = 1) -> list[Machine]:
+        """Machines that have booted and wait for a config."""
+        made = self.make(count)
+        self.machines += made
+        async with MaintenanceClient() as client:
+            for machine in made:
+                await eventually(client.node(machine.address).version, bool)
+        return made
+
+    def config(self, machine: Machine, *extra: dict[str, Any], role: Any = "controlplane") -> str:
+        options = Options("contract", f"https://{self.machines[0].address}:6443", KUBERNETES, f"installer:{TALOS}")
+        hostname = {"apiVersion": "v1alpha1", "kind": "HostnameConfig", "auto": "off", "hostname": machine.name}
+        patches = [patch_from_value(value, "contract") for value in (*self.patches, hostname, *extra)]
+        return emit(apply_patches(generate(role, options, self.bundle), patches))
+
+    def client(self, *roles: str) -> TalosClient:
+        return TalosClient.from_bundle(self.bundle, roles=roles or ("os:admin",))
+
+
+async def eventually(ask: Callable[[], Awaitable[Any]], holds: Callable[[Any], bool], seconds: float = 90) -> Any:
+    """Asks until it holds; what is temporary may happen meanwhile, as it does while nodes boot."""
+    last: object = None
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                try:
+                    last = await ask()
+                    if holds(last):
+                        return last
+                except Temporary as trouble:
+                    last = trouble
+                await asyncio.sleep(0.2)
+    except TimeoutError:
+        raise AssertionError(f"after {seconds} s still: {last}") from None
+
+
+async def applied(world: World, machine: Machine, config: str | None = None, role: str = "controlplane") -> None:
+    """From maintenance mode to a node that answers to its cluster's certificates."""
+    async with MaintenanceClient() as maintenance:
+        await maintenance.node(machine.address).apply_config(config or world.config(machine, role=role))
+    async with world.client() as client:
+        await eventually(client.node(machine.address).version, bool)
+
+
+async def bootstrapped(world: World, machine: Machine) -> None:
+    await applied(world, machine)
+    async with world.client() as client:
+        node = client.node(machine.address)
+
+        async def bootstrap() -> bool:
+            await node.bootstrap()
+            return True
+
+        await eventually(bootstrap, bool)
+        await eventually(lambda: node.etcd_members(timeout=5), lambda members: len(members) == 1)
+
+
+def leader(statuses: list[Any]) -> list[Any]:
+    return [status for status in statuses if status.is_leader]
+
+
+@pytest.fixture(params=["lab", "real"])
+async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+    bundle = request.getfixturevalue("bundle")
+    if request.param == "real":
+        from tests.real.talos.machine_config import controlplane_patch, patch
+
+        lab = request.getfixturevalue("talos_lab")
+        nodes = request.getfixturevalue("talos_nodes")
+
+        def real(count: int) -> list[Machine]:
+            return [Machine(node.name, node.address, node.cut_power, node.start) for node in nodes(count)]
+
+        yield World("real", real, [patch(lab), controlplane_patch(lab)], bundle)
+        return
+    from talosmith.lab.server.lab import LabOptions, LabServer
+
+    (tmp_path / "lab").mkdir()
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    options = LabOptions(clock="instant", network=f"127.{80 + number}.0.0/16")
+    async with LabServer(tmp_path / "lab", options) as server:
+        control = server.control
+
+        def simulated(count: int) -> list[Machine]:
+            made = []
+            for _ in range(count):
+                name = f"m-{len(control.list_machines()) + 1}"
+                control.create(name)
+                address = control.list_machines(name)[0]["address"]
+                made.append(
+                    Machine(
+                        name, address, lambda n=name: control.power_off([n]), lambda n=name: control.power_on([n])
+                    )
+                )
+            return made
+
+        yield World("lab", simulated, [{"machine": {"install": {"disk": "/dev/vda"}}}], bundle)
+
+
+@pytest.fixture(scope="session")
+def bundle() -> Bundle:
+    return Bundle.generate()
+
+
+__all__ = ["Machine", "TalosNode", "World", "applied", "bootstrapped", "bundle", "eventually", "leader", "world"]
