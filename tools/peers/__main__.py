@@ -6,6 +6,7 @@ import sys
 import time
 
 from tools.peers import PARTS, RECIPES, PeerUnavailable, build, built
+from tools.peers.helm_recipes import CHARTS, fetch_charts
 
 
 def main(names: list[str]) -> int:
@@ -27,7 +28,22 @@ def main(names: list[str]) -> int:
             print(f"{recipe.name} {recipe.version}: FAILED\n{problem}", flush=True)
         else:
             print(f"{recipe.name} {recipe.version}: built in {time.monotonic() - started:.0f} s", flush=True)
+    if not names:
+        failed += _charts()
     return 1 if failed else 0
+
+
+def _charts() -> int:
+    """The charts that Helm's renderings are compared on; how many modules could not be had."""
+    failed = 0
+    for module in CHARTS:
+        try:
+            fetch_charts(module)
+        except PeerUnavailable as problem:
+            failed += 1
+            print(f"charts of {module.module} {module.version}: FAILED\n{problem}", flush=True)
+    print(f"charts of {len(CHARTS) - failed} modules: there", flush=True)
+    return failed
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tools.peers.helm_recipes import HELM
 from tools.peers.node_recipes import CNI, CONTAINERD, ETCD, KUBERNETES, MACHINED, NODE_SERVICES, RUNC
 from tools.peers.recipe import Recipe
 from tools.peers.tool_recipes import AGE, SOPS, TALHELPER, TALOSCTL
@@ -12,7 +13,7 @@ def _by_name(*recipes: Recipe) -> dict[str, Recipe]:
 
 
 # Tools that say their version when they are asked.
-RECIPES = _by_name(TALOSCTL, TALHELPER, SOPS, AGE, CONTAINERD, RUNC, CNI, NODE_SERVICES, ETCD, KUBERNETES)
+RECIPES = _by_name(TALOSCTL, TALHELPER, SOPS, AGE, CONTAINERD, RUNC, CNI, NODE_SERVICES, ETCD, KUBERNETES, HELM)
 
 # Parts of a node that must not be run by themselves: machined would stop every process and reboot the machine.
 PARTS = _by_name(MACHINED)

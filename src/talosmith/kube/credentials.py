@@ -1,0 +1,113 @@
+"""What opens a Kubernetes API: the authority to trust, the name to expect, and who we are."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import ssl
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Self, TypeVar
+
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from talosmith.desired import pki
+from talosmith.desired.bundle import Bundle
+from talosmith.errors import SecretsError
+from talosmith.model.secret import Secret
+
+T = TypeVar("T")
+
+SESSION_LIFETIME = timedelta(hours=12)  # a certificate made for one run need not outlive it
+ADMINISTRATORS = "system:masters"
+# Every API server's certificate has this name, whichever address it is reached by, and nothing else's has it.
+SERVER_NAME = "kubernetes"
+_NONE = Secret("")
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """PEM texts, or a token. Without an authority the system's are trusted; without a name, the address counts."""
+
+    authority: str = ""
+    certificate: str = ""
+    key: Secret = _NONE
+    token: Secret = _NONE
+    server_name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.authority:
+            _read("the cluster's authority", lambda: pki.read_certificate(self.authority))
+        if bool(self.certificate) != bool(self.key):
+            raise SecretsError("a client certificate without its key, or the other way round")
+        if self.certificate:
+            certificate = _read("the client's certificate", lambda: pki.read_certificate(self.certificate))
+            key = _read("the client's key", lambda: pki.read_key(self.key))
+            if pki.public_bytes(key) != pki.public_bytes(certificate):
+                raise SecretsError("the client's key does not belong to its certificate")
+
+    @classmethod
+    def from_bundle(
+        cls,
+        bundle: Bundle,
+        *,
+        user: str = "admin",
+        groups: tuple[str, ...] = (ADMINISTRATORS,),
+        lifetime: timedelta = SESSION_LIFETIME,
+        now: datetime | None = None,
+    ) -> Self:
+        """A fresh client certificate of the cluster's own authority."""
+        # An hour back, for control planes whose clocks are slow.
+        start = (now or datetime.now(UTC)) - timedelta(hours=1)
+        client = pki.new_leaf(bundle.k8s, groups, lifetime=lifetime + timedelta(hours=1), common_name=user, now=start)
+        return cls(bundle.k8s.certificate, client.certificate, client.key, server_name=SERVER_NAME)
+
+    def context(self) -> ssl.SSLContext:
+        """Trusts the cluster's authority alone, checks the name, and shows our certificate."""
+        context = ssl.create_default_context() if not self.authority else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if self.authority:
+            context.load_verify_locations(cadata=self.authority)
+        if self.certificate:
+            with self._readable_once() as path:
+                context.load_cert_chain(path)
+        return context
+
+    @contextmanager
+    def _readable_once(self) -> Iterator[str]:
+        """A path for OpenSSL, which reads keys from files only: in memory, or where that cannot be, for a moment."""
+        key = pki.read_key(self.key).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        content = self.certificate.encode() + b"\n" + key
+        if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+            handle = os.memfd_create("talosmith", os.MFD_CLOEXEC)
+            path, is_file = f"/proc/self/fd/{handle}", False
+        else:
+            handle, path = tempfile.mkstemp(prefix="talosmith-")  # made with mode 0600
+            is_file = True
+        try:
+            os.write(handle, content)
+            yield path
+        finally:
+            os.close(handle)
+            if is_file:
+                Path(path).unlink()
+
+
+def from_base64(text: str, field: str) -> str:
+    """PEM text as kubeconfigs hold it."""
+    try:
+        return base64.b64decode(text, validate=False).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        raise SecretsError(f"the kubeconfig's {field} is not base64 of PEM text") from None
+
+
+def _read(what: str, read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except SecretsError as wrong:
+        raise SecretsError(f"{what} {wrong}", hint=wrong.hint) from None

@@ -1,0 +1,174 @@
+"""Connections to whichever control plane answers.
+
+There is no load balancer and no virtual address in the path, for these may be what is broken: the control planes are
+tried one after the other, and one that works is kept until it fails. Everything above speaks of one server.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import httpx2
+
+from talosmith.errors import UsageError
+from talosmith.kube import errors
+from talosmith.kube.credentials import Credentials
+from talosmith.kube.errors import KubeError, cleaned
+
+DEFAULT_PORT = 6443
+BASE = "https://kubernetes"  # stands for whichever server it will be
+SERVER = "talosmith.server"  # the key of a response's extensions that says which it was
+_IDLE_CONNECTIONS = 16
+_OUT_OF_TIME = (9, 10)  # how OpenSSL counts "not yet valid" and "has expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One control plane's API."""
+
+    url: httpx2.URL
+
+    @classmethod
+    def parse(cls, text: str) -> Server:
+        """From `10.5.0.2`, `10.5.0.2:6443`, `fd00::2`, `[fd00::2]:6443`, `cp-1.example.org` or `https://…`."""
+        given = (
+            text if "://" in text else f"https://{f'[{text}]' if text.count(':') > 1 and '[' not in text else text}"
+        )
+        try:
+            url = httpx2.URL(given)
+        except httpx2.InvalidURL:
+            url = httpx2.URL("")
+        if url.scheme != "https" or not url.host:
+            raise UsageError(
+                f"{text!r} is not the address of a control plane",
+                hint="Write an IP address or a name, with a port if it is not 6443: 10.5.0.2, [fd00::2]:6443.",
+            )
+        # An address by itself means Kubernetes' port; in a URL, no port means 443.
+        is_bare = "://" not in text and ("]:" not in text if "[" in text else text.count(":") != 1)
+        return cls(url.copy_with(port=DEFAULT_PORT) if is_bare else url)
+
+    def __str__(self) -> str:
+        return self.url.netloc.decode()
+
+
+class NoServer(httpx2.ConnectError):
+    """None of the servers could be connected to."""
+
+    def __init__(self, failures: dict[str, Exception]) -> None:
+        super().__init__(f"no connection to {', '.join(failures)}")
+        self.failures = failures
+
+
+class ClusterTransport(httpx2.AsyncBaseTransport):
+    """Sends each request to the server that worked last, and to the next one where there is no connection."""
+
+    def __init__(self, servers: Sequence[Server], credentials: Credentials, proxy: str = "") -> None:
+        if not servers:
+            raise UsageError("no control plane is given", hint="Give at least one address.")
+        self._servers = list(dict.fromkeys(servers))
+        self._turn = 0
+        self._server_name = credentials.server_name
+        self._token = credentials.token
+        self._inner = httpx2.AsyncHTTPTransport(
+            verify=credentials.context(),
+            trust_env=False,
+            proxy=proxy or None,
+            # Not bounded here: calls are bounded by whoever makes many, and watches hold a connection each.
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
+        )
+
+    @property
+    def server(self) -> str:
+        return str(self._current)
+
+    @property
+    def _current(self) -> Server:
+        return self._servers[self._turn % len(self._servers)]
+
+    def move_on(self, failed: str) -> None:
+        """Let the next server have a go; nothing happens if somebody else has moved on already."""
+        if self.server == failed:
+            self._turn += 1
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        failures: dict[str, Exception] = {}
+        for _ in self._servers:
+            server = self._current
+            try:
+                response = await self._inner.handle_async_request(self._addressed(request, server))
+            except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as wrong:
+                failures[str(server)] = wrong
+                self.move_on(str(server))
+                continue
+            response.extensions[SERVER] = str(server)
+            return response
+        raise NoServer(failures)
+
+    def _addressed(self, request: httpx2.Request, server: Server) -> httpx2.Request:
+        base = server.url.raw_path.rstrip(b"/")
+        headers = httpx2.Headers(request.headers)
+        headers["Host"] = str(server)
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token.reveal()}"
+        extensions = dict(request.extensions)
+        if self._server_name:
+            extensions["sni_hostname"] = self._server_name
+        return httpx2.Request(
+            request.method,
+            server.url.copy_with(raw_path=base + request.url.raw_path),
+            headers=headers,
+            stream=request.stream,
+            extensions=extensions,
+        )
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def no_connection(failed: NoServer, about: str) -> KubeError:
+    """Why none of the servers could be used. One that is not trusted counts only where no other may yet answer."""
+    reasons = {server: _reason(wrong) for server, wrong in failed.failures.items()}
+    said = "; ".join(f"{server}: {reason}" for server, reason in reasons.items())
+    untrusted = [_untrusted(wrong) for wrong in failed.failures.values()]
+    if all(untrusted):
+        if any(wrong is not None and wrong.verify_code in _OUT_OF_TIME for wrong in untrusted):
+            return errors.ClockMismatch(
+                "",
+                f"no server whose certificate is valid now: {said}",
+                about=about,
+                hint="Are the clocks right?",
+                said=said,
+            )
+        return errors.NotTrusted(
+            "",
+            f"no server that can be trusted: {said}",
+            about=about,
+            hint="Its certificate is not of this cluster, or the address leads elsewhere; nothing was sent.",
+            said=said,
+        )
+    return errors.NoConnection(
+        "",
+        f"no connection to a control plane: {said}",
+        about=about,
+        hint="Is a control plane up, and its API server running?",
+        said=said,
+    )
+
+
+def _reason(wrong: Exception) -> str:
+    untrusted = _untrusted(wrong)
+    if untrusted is not None:
+        return cleaned(untrusted.verify_message or str(untrusted))
+    if isinstance(wrong, httpx2.ConnectTimeout):
+        return "no answer in time"
+    return cleaned(str(wrong)) or type(wrong).__name__
+
+
+def _untrusted(wrong: BaseException | None) -> ssl.SSLCertVerificationError | None:
+    while wrong is not None:
+        if isinstance(wrong, ssl.SSLCertVerificationError):
+            return wrong
+        wrong = wrong.__cause__ or wrong.__context__
+    return None
