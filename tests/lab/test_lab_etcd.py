@@ -263,9 +263,7 @@ class EtcdHistories(RuleBasedStateMachine):
         for number in seen:
             leader = self.cluster.members[number]
             assert not leader.learner
-            followers = [
-                one for one in self.cluster.voters if self.cluster.followed_by(one, self.wires) == number
-            ]
+            followers = [one for one in self.cluster.voters if self.cluster.followed_by(one, self.wires) == number]
             assert len(followers) >= len(self.cluster.voters) // 2 + 1
         assert bool(self.cluster.leader) == bool(self.cluster.can_lead(self.wires))
 

@@ -154,9 +154,7 @@ def test_reset_of_the_whole_disk_leaves_nothing(lab: Lab) -> None:
 def test_reset_of_ephemeral_alone_keeps_the_config_and_the_node_joins_again(lab: Lab) -> None:
     cluster = lab.cluster_of("cp-1", "cp-2", "cp-3")
     machine, old = lab.machine("cp-3"), cluster.find("cp-3")
-    sequences.request(
-        lab.world, machine, "reset", leave=False, reboot=True, system=False, partitions=["EPHEMERAL"]
-    )
+    sequences.request(lab.world, machine, "reset", leave=False, reboot=True, system=False, partitions=["EPHEMERAL"])
     lab.run()
     assert machine.run and machine.run.ready
     new = cluster.find("cp-3")
@@ -166,9 +164,7 @@ def test_reset_of_ephemeral_alone_keeps_the_config_and_the_node_joins_again(lab:
 
 def test_a_reset_that_cannot_leave_etcd_stops_there(lab: Lab) -> None:
     cluster = lab.cluster_of("cp-1")
-    sequences.request(
-        lab.world, lab.machine("cp-1"), "reset", leave=True, reboot=True, system=True, partitions=[]
-    )
+    sequences.request(lab.world, lab.machine("cp-1"), "reset", leave=True, reboot=True, system=True, partitions=[])
     lab.run()
     machine = lab.machine("cp-1")
     assert machine.system is not None and machine.run and machine.run.stage == "running"

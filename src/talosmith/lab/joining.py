@@ -13,6 +13,7 @@ from talosmith.lab.kv import KeyValues
 from talosmith.lab.machine import EtcdData, Machine
 from talosmith.lab.naming import hostname, main_address
 from talosmith.lab.services import ETCD, set_health, set_state, time_synced
+from talosmith.lab.versions import line_of
 from talosmith.lab.world import World
 
 REMOVED = "the member has been permanently removed from the cluster"
@@ -57,6 +58,8 @@ def start(world: World, machine: Machine) -> None:
         return
     member = cluster.members[data.member]
     member.name, member.address = hostname(world, machine), main_address(world, machine)
+    if machine.run is not None:
+        world.pulled(machine, f"registry.k8s.io/etcd:v{line_of(machine.run.version).etcd}")
     set_state(world, machine, ETCD, "Running", "Started task etcd (PID 2310) for container etcd")
     world.touch_cluster(cluster.uid)
 

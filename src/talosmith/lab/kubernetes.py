@@ -47,6 +47,8 @@ def _static_pods(world: World, machine: Machine) -> None:
 def static_pods_up(world: World, machine: Machine) -> None:
     if machine.run is not None and not machine.run.static_pods:
         machine.run.static_pods = True
+        config = world.config(machine)
+        world.pulled(machine, *(config.images.get(pod, "") for pod in STATIC_PODS if config))
         for pod in STATIC_PODS:
             world.log(machine, f"kube-system/{pod}-{machine.name}", "started")
         _register(world, machine, f"/registry/masterleases/{main_address(world, machine)}")

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from talosmith.errors import Permanent, UsageError
+from talosmith.errors import Permanent, Temporary, UsageError
 from talosmith.inventory.secure_file import make_private_folder, write_secret
 from talosmith.lab.client import LabClient
 from talosmith.lab.clock import PaceName
@@ -29,6 +29,7 @@ from talosmith.lab.clock import PaceName
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}\Z")
 _START = 60.0  # seconds until a lab that was started must answer
 _STOP = 20.0
+_LOOKING = 2.0
 _POLL = 0.02
 FIRST_NETWORK, LAST_NETWORK = 77, 250  # 127.N.0.0/16; one for each lab
 
@@ -77,8 +78,16 @@ class Place:
     def held(self) -> Iterator[None]:
         """To be the lab, for as long as this lasts."""
         with self._lock_file() as file:
-            if not _lock(file):
+            # Somebody who only looks whether the lab runs holds the lock for a moment, too.
+            if not _wait(lambda: _lock(file), _LOOKING):
                 raise UsageError(f"the lab {self.name!r} runs already", hint="stop it first, or use it")
+            yield
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """One at a time: two that start the same lab at once must not trip over each other."""
+        with self._lock_file("starting") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def announce(self, host: str, port: int, token: str) -> None:
@@ -86,8 +95,8 @@ class Place:
         write_secret(self.running_file, json.dumps(data).encode())
 
     @contextmanager
-    def _lock_file(self) -> Iterator[int]:
-        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    def _lock_file(self, name: str = "lock") -> Iterator[int]:
+        descriptor = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             yield descriptor
         finally:
@@ -109,18 +118,19 @@ def start(name: str, wanted: Made | None = None) -> LabClient:
     """Start a lab in the background, a new one or one that was stopped; one that runs is left alone."""
     place = Place(name)
     make_private_folder(place.folder)
-    if not place.exists():
-        made = wanted or Made()
-        made = replace(made, network=_network(made.network))
-        write_secret(place.made_file, json.dumps(asdict(made)).encode())
-    elif wanted is not None and not _fits(place.made(), wanted):
-        kept = place.made()
-        raise UsageError(
-            f"the lab {name!r} was made with clock {kept.clock}, seed {kept.seed}, network {kept.network}",
-            hint=f"start it without these options, or make it anew: talosmith lab stop {name} --delete",
-        )
-    if not place.runs():
-        _spawn(place)
+    with place.starting():
+        if not place.exists():
+            made = wanted or Made()
+            made = replace(made, network=_network(made.network))
+            write_secret(place.made_file, json.dumps(asdict(made)).encode())
+        elif wanted is not None and not _fits(place.made(), wanted):
+            kept = place.made()
+            raise UsageError(
+                f"the lab {name!r} was made with clock {kept.clock}, seed {kept.seed}, network {kept.network}",
+                hint=f"start it without these options, or make it anew: talosmith lab stop {name} --delete",
+            )
+        if not place.runs():
+            _spawn(place)
     return place.client()
 
 
@@ -129,7 +139,7 @@ def stop(name: str, *, delete: bool = False) -> bool:
     place = Place(name)
     found = place.exists()
     if place.runs():
-        with suppress(Permanent):
+        with suppress(Permanent, Temporary):
             place.client().stop()
         if not _wait(lambda: not place.runs(), _STOP):
             _kill(place)

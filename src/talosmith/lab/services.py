@@ -76,6 +76,8 @@ def started(world: World, machine: Machine, name: str) -> None:
     """The time a service needs to start is over."""
     service = machine.service(name)
     if service is not None and service.state == "Preparing":
+        config = world.config(machine)
+        world.pulled(machine, config.images.get(name, "") if config else "")
         set_state(world, machine, name, "Running", f"Started task {name}")
         set_health(world, machine, name, True, "Health check successful")
 

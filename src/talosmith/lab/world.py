@@ -143,6 +143,11 @@ class World:
         """Let `what` happen to the subject once the wait is over, unless that is so already."""
         self.timeline.ensure(Key(subject, what), self.now() + self.pace.duration(wait, subject, *of))
 
+    def pulled(self, machine: Machine, *images: str) -> None:
+        """Images that the machine has from now on."""
+        if machine.run is not None:
+            machine.run.images = list(dict.fromkeys([*machine.run.images, *filter(None, images)]))
+
     # What is told
 
     def log(self, machine: Machine, source: str, text: str) -> None:

@@ -113,23 +113,18 @@ class Protocols(Server):
     def __init__(self) -> None:
         super().__init__([])
 
-    def protocol(self, connection: Connection, closed: Any) -> H2Protocol:
+    def protocol(self, connection: Connection) -> H2Protocol:
         handler = Handler(cast(Any, connection), self._codec, None, self.__dispatch__)
-        return _Protocol(connection, closed, handler, self._config, self._h2_config)
+        return _Protocol(connection, handler, self._config, self._h2_config)
 
 
 class _Protocol(H2Protocol):
-    def __init__(self, connection: Connection, closed: Any, *rest: Any) -> None:
+    def __init__(self, connection: Connection, *rest: Any) -> None:
         super().__init__(*rest)
         self._of = connection
-        self._closed = closed
 
     def connection_made(self, transport: BaseTransport) -> None:
         wanted = self._of.made(cast(Transport, transport))
         super().connection_made(transport)
         if not wanted:
             self._of.abort()
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        super().connection_lost(exc)
-        self._closed(self._of)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from talosmith.lab import settle
 from talosmith.lab.store import Store
@@ -42,8 +42,9 @@ class Engine:
 
     def commit(self) -> None:
         """Let everything follow from what was changed, save it, and tell."""
-        settle.settle(self.world)
-        self._publish()
+        with self._or_end():
+            settle.settle(self.world)
+            self._publish()
 
     async def changed(self, machine: str) -> None:
         """Wait for the next change of a machine, or of what is told of it."""
@@ -59,13 +60,7 @@ class Engine:
     def _publish(self) -> None:
         world = self.world
         names = {*world.changed, *(record.machine for record in world.records)}
-        try:
-            self.store.save(world)
-        except Exception as error:
-            # A lab that cannot keep what happened must not go on as if it had.
-            if not self.failed.done():
-                self.failed.set_exception(error)
-            raise
+        self.store.save(world)
         for listener in self.on_change:
             listener(names)
         for name in names:
@@ -87,6 +82,17 @@ class Engine:
     def _tick(self) -> None:
         self._timer = None
         end = time.monotonic() + _SLICE
-        while settle.next_thing(self.world) and time.monotonic() < end:
-            pass
-        self._publish()
+        with self._or_end():
+            while settle.next_thing(self.world) and time.monotonic() < end:
+                pass
+            self._publish()
+
+    @contextmanager
+    def _or_end(self) -> Iterator[None]:
+        """A lab that cannot keep what happened, or does not know what comes next, must not go on as if it could."""
+        try:
+            yield
+        except Exception as error:
+            if not self.failed.done():
+                self.failed.set_exception(error)
+            raise

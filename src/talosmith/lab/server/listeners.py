@@ -16,9 +16,9 @@ from talosmith.lab.machine import Machine
 from talosmith.lab.server import tls
 from talosmith.lab.server.connections import Connection, Protocols
 from talosmith.lab.server.engine import Engine
+from talosmith.lab.server.secure import Secured
 
 PORT = 50000
-_HANDSHAKE = 15.0
 _FRESH = 6 * 3600.0  # seconds until a certificate is made anew; they live four times as long
 _BACKLOG = 256
 
@@ -106,6 +106,7 @@ class Listeners:
             except OSError:  # nobody else is there, or somebody has gone again
                 return
             accepted.setblocking(False)
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._greet(accepted, listener.machine)
 
     def _greet(self, accepted: socket.socket, name: str) -> None:
@@ -131,17 +132,10 @@ class Listeners:
         maintenance = self._engine.world.config(machine) is None
         connection = Connection(self._engine, machine.name, machine.boots, maintenance)
         self._connections.setdefault(machine.name, set()).add(connection)
-        loop = asyncio.get_running_loop()
-        try:
-            await loop.connect_accepted_socket(
-                lambda: self._protocols.protocol(connection, self._gone),
-                accepted,
-                ssl=context,
-                ssl_handshake_timeout=_HANDSHAKE,
-            )
-        except (TimeoutError, OSError):  # a client that is not to be trusted, or does not speak TLS
-            self._gone(connection)
-            accepted.close()
+        await asyncio.get_running_loop().connect_accepted_socket(
+            lambda: Secured(context, lambda: self._protocols.protocol(connection), lambda: self._gone(connection)),
+            accepted,
+        )
 
     def _gone(self, connection: Connection) -> None:
         self._connections.get(connection.machine, set()).discard(connection)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
-import io
-import tarfile
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
@@ -17,6 +14,7 @@ from talosmith.errors import TalosmithError
 from talosmith.lab import configure
 from talosmith.lab.checks import Invalid
 from talosmith.lab.nodeconfig import NodeConfig
+from talosmith.lab.server.archive import packed
 from talosmith.lab.server.methods import Call, answers, fail, need_control_plane
 from talosmith.lab.server.roles import ADMIN
 from talosmith.talos.proto import common_pb2
@@ -50,7 +48,8 @@ async def kubeconfig(call: Call, request: object) -> AsyncIterator[common_pb2.Da
     need_control_plane(call, "kubeconfig")
     config = call.world.config(call.machine)
     assert config is not None  # noqa: S101 - it is a control plane
-    yield common_pb2.Data(bytes=_archive("kubeconfig", admin_kubeconfig(config, call.world.clock_of(call.machine))))
+    made = admin_kubeconfig(config, call.world.clock_of(call.machine))
+    yield common_pb2.Data(bytes=packed({"kubeconfig": made}))
 
 
 def admin_kubeconfig(config: NodeConfig, now: float) -> bytes:
@@ -106,13 +105,3 @@ def client_config(
         talosconfig=made.to_text().reveal().encode(),
     )
     return pb.GenerateClientConfigurationResponse(messages=[message])
-
-
-def _archive(name: str, content: bytes) -> bytes:
-    """One file the way Talos' copies travel: a compressed tar."""
-    packed = io.BytesIO()
-    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as tar:
-        entry = tarfile.TarInfo(name)
-        entry.size, entry.mode = len(content), 0o600
-        tar.addfile(entry, io.BytesIO(content))
-    return packed.getvalue()

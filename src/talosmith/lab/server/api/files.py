@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from grpclib.const import Status
 
 from talosmith.lab import naming
+from talosmith.lab.server.archive import packed
 from talosmith.lab.server.methods import Call, answers, fail
 from talosmith.lab.versions import line_of
 from talosmith.talos.proto import common_pb2
@@ -23,17 +24,44 @@ async def read(call: Call, request: pb.ReadRequest) -> AsyncIterator[common_pb2.
 
 @answers("machine.MachineService/List")
 async def list_files(call: Call, request: pb.ListRequest) -> AsyncIterator[pb.FileInfo]:
+    found = _under(call, request.root)
     root = "/" + request.root.strip("/")
-    found = {
-        path: text for path, text in _files(call).items() if path == root or path.startswith(root.rstrip("/") + "/")
-    }
     if not found:
         yield pb.FileInfo(name=root, relative_name=root, error=f"lstat {root}: no such file or directory")
         return
     yield pb.FileInfo(name=root, relative_name=".", is_dir=root not in found, mode=0o755)
     for path, text in sorted(found.items()):
         if path != root:
-            yield pb.FileInfo(name=path, relative_name=path[len(root) :].lstrip("/"), size=len(text), mode=0o444)
+            yield pb.FileInfo(name=path, relative_name=_relative(path, root), size=len(text), mode=0o444)
+
+
+@answers("machine.MachineService/DiskUsage")
+async def usage(call: Call, request: pb.DiskUsageRequest) -> AsyncIterator[pb.DiskUsageInfo]:
+    for root in request.paths:
+        found = _under(call, root)
+        for path, text in sorted(found.items()) if request.all else ():
+            yield pb.DiskUsageInfo(name=path, relative_name=_relative(path, root), size=len(text))
+        yield pb.DiskUsageInfo(name=root, relative_name=".", size=sum(map(len, found.values())))
+
+
+@answers("machine.MachineService/Copy")
+async def copy(call: Call, request: pb.CopyRequest) -> AsyncIterator[common_pb2.Data]:
+    found = _under(call, request.root_path)
+    if not found:
+        raise fail(Status.NOT_FOUND, f"lstat {request.root_path}: no such file or directory")
+    files = {_relative(path, request.root_path): text.encode() for path, text in sorted(found.items())}
+    yield common_pb2.Data(bytes=packed(files))
+
+
+def _under(call: Call, root: str) -> dict[str, str]:
+    root = "/" + root.strip("/")
+    return {
+        path: text for path, text in _files(call).items() if path == root or path.startswith(root.rstrip("/") + "/")
+    }
+
+
+def _relative(path: str, root: str) -> str:
+    return path.removeprefix("/" + root.strip("/")).lstrip("/") or path.rpartition("/")[2]
 
 
 def _files(call: Call) -> dict[str, str]:

@@ -13,6 +13,7 @@ from google.protobuf.empty_pb2 import Empty
 from grpclib.const import Status
 
 from talosmith.lab import life
+from talosmith.lab.kubernetes import STATIC_PODS
 from talosmith.lab.sequences import SequenceFailed
 from talosmith.lab.server.api.system import timestamp
 from talosmith.lab.server.methods import Call, answers, fail
@@ -75,16 +76,33 @@ async def upgrade(call: Call, request: lifecycle_pb2.LifecycleServiceUpgradeRequ
 
 @answers("machine.MachineService/Containers")
 def containers(call: Call, request: pb.ContainersRequest) -> pb.ContainersResponse:
-    services = call.machine.run.services if call.machine.run else {}
     listed = [
         pb.ContainerInfo(
-            namespace=request.namespace, id=name, uid=name, internal_id=name, image=name, pid=number + 1000,
+            namespace=request.namespace, id=name, uid=name, internal_id=name, image=name, pid=1000 + number,
             status="RUNNING", pod_id=name, name=name,
         )
-        for number, (name, service) in enumerate(sorted(services.items()))
-        if service.state == "Running" and (request.driver == common_pb2.CRI) == (name in ("etcd", "kubelet"))
+        for number, name in enumerate(_containers(call, request.driver))
     ]  # fmt: skip
     return pb.ContainersResponse(messages=[pb.Container(containers=listed)])
+
+
+@answers("machine.MachineService/Stats")
+def stats(call: Call, request: pb.StatsRequest) -> pb.StatsResponse:
+    listed = [
+        pb.Stat(
+            namespace=request.namespace, id=name, memory_usage=32 * 1024**2, cpu_usage=10**9, pod_id=name, name=name
+        )
+        for name in _containers(call, request.driver)
+    ]
+    return pb.StatsResponse(messages=[pb.Stats(stats=listed)])
+
+
+def _containers(call: Call, driver: common_pb2.ContainerDriver) -> list[str]:
+    """Static pods where Kubernetes' containers are asked for, else the services that run in containers."""
+    run = call.machine.run
+    if driver == common_pb2.CRI:
+        return [f"kube-system/{pod}-{call.machine.name}" for pod in STATIC_PODS] if run and run.static_pods else []
+    return [name for name in ("apid", "etcd", "kubelet", "trustd") if call.machine.runs(name)]
 
 
 async def _install(call: Call, image: str) -> AsyncIterator[lifecycle_pb2.LifecycleServiceInstallProgress]:

@@ -1,0 +1,69 @@
+"""A plain client of the Talos API, to look at the lab from outside."""
+
+from __future__ import annotations
+
+import ssl
+import tempfile
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from grpclib.client import Channel
+
+from talosmith.desired.pki import CertificateAndKey, new_leaf
+from talosmith.desired.talosconfig import new_client
+from talosmith.talos.proto import cosi_grpc, image_grpc, lifecycle_grpc, machine_grpc, storage_grpc, time_grpc
+
+DEADLINE = 10.0
+
+
+def insecure() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols(["h2"])
+    return context
+
+
+def secure(authority: CertificateAndKey, pair: CertificateAndKey | None) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_alpn_protocols(["h2"])
+    context.load_verify_locations(cadata=authority.certificate)
+    if pair is not None:
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(pair.certificate + pair.key.reveal().replace("ED25519 PRIVATE", "PRIVATE"))
+            file.flush()
+            context.load_cert_chain(file.name)
+    return context
+
+
+def with_roles(
+    authority: CertificateAndKey, *roles: str, lifetime: timedelta = timedelta(hours=1), now: datetime | None = None
+) -> ssl.SSLContext:
+    return secure(authority, new_client(authority, roles or ("os:admin",), lifetime=lifetime, now=now))
+
+
+def with_usages(authority: CertificateAndKey, usages: Sequence[Any]) -> ssl.SSLContext:
+    return secure(authority, new_leaf(authority, ["os:admin"], lifetime=timedelta(hours=1), usages=usages))
+
+
+class Client:
+    """`async with Client(address, context) as node: await node.machine.Version(Empty(), timeout=…)`"""
+
+    def __init__(self, host: str, context: ssl.SSLContext, port: int = 50000) -> None:
+        self._channel = Channel(host, port, ssl=context)
+
+    async def __aenter__(self) -> Self:
+        self.machine = machine_grpc.MachineServiceStub(self._channel)
+        self.state = cosi_grpc.StateStub(self._channel)
+        self.images = image_grpc.ImageServiceStub(self._channel)
+        self.lifecycle = lifecycle_grpc.LifecycleServiceStub(self._channel)
+        self.storage = storage_grpc.StorageServiceStub(self._channel)
+        self.time = time_grpc.TimeServiceStub(self._channel)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._channel.close()

@@ -1,0 +1,43 @@
+"""A lab of a thousand machines in a process of its own, which tells what it needs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from talosmith.lab.server.lab import LabOptions, LabServer
+
+IDLE = 2.0  # seconds over which doing nothing is measured
+
+
+def memory_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+async def main(count: int, network: str) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with tempfile.TemporaryDirectory() as folder:
+        async with LabServer(Path(folder), LabOptions(clock="instant", network=network)) as lab:
+            for number in range(count):
+                lab.control.create(f"m-{number}")
+                if number % 50 == 0:
+                    await asyncio.sleep(0)
+            while any(one.run is None or one.run.stage != "maintenance" for one in lab.world.machines.values()):
+                await asyncio.sleep(0.05)
+            addresses = [machine.address for machine in lab.world.machines.values()]
+            print(json.dumps({"addresses": addresses, "memory_mb": memory_mb()}), flush=True)  # noqa: T201
+            await asyncio.to_thread(sys.stdin.readline)  # whoever asked has talked to all of them
+            start, used = time.monotonic(), time.process_time()
+            await asyncio.sleep(IDLE)
+            idle = (time.process_time() - used) / (time.monotonic() - start)
+            print(json.dumps({"memory_mb": memory_mb(), "idle": idle}), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1]), sys.argv[2]))
