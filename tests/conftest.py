@@ -7,10 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tools.peers import PeerUnavailable, find
 
 NO_SKIPS = os.environ.get("TALOSMITH_NO_SKIPS") == "1"
+
+# In CI the same examples every time, so that a change is blamed only for what it broke; elsewhere new ones each time.
+settings.register_profile("ci", derandomize=True)
+if NO_SKIPS:
+    settings.load_profile("ci")
 
 
 @pytest.fixture(scope="session")
