@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-import os
+import random
+import socket
+from contextlib import suppress
 
 import pytest
 
@@ -25,11 +26,11 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-_used = itertools.count()
-
-
 @pytest.fixture
 def network() -> str:
-    """Addresses that no other test uses, in this process or in another."""
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    return f"127.{130 + worker}.{next(_used) % 240}.0/24"
+    """Addresses where nobody answers; another run of the tests may be under way on this computer."""
+    while True:
+        network = f"127.{random.randrange(100, 160)}.{random.randrange(240)}"  # noqa: S311
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind((f"{network}.11", 50000))
+            return f"{network}.0/24"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from talosmith.errors import UsageError
-from talosmith.lab import life, sequences, settle
+from talosmith.lab import joining, life, sequences, settle
 from talosmith.lab.faults import US, Fault, strikes
 from talosmith.lab.machine import Machine
+from talosmith.lab.naming import addresses
 from tests.lab.lab_worlds import Configs, Lab
 
 
@@ -134,8 +135,6 @@ def test_an_upgrade_that_does_not_come_up_falls_back(lab: Lab) -> None:
 
 
 def test_a_wrong_clock_keeps_etcd_from_being_bootstrapped(lab: Lab) -> None:
-    from talosmith.lab import joining
-
     lab.create("cp-1")
     add(lab, "clock-skew", "cp-1", seconds=86_400)
     lab.configure("cp-1")
@@ -150,8 +149,6 @@ def test_a_wrong_clock_keeps_etcd_from_being_bootstrapped(lab: Lab) -> None:
 
 
 def test_a_machine_without_network_is_seen_by_nobody(lab: Lab) -> None:
-    from talosmith.lab.naming import addresses
-
     lab.cluster_of("cp-1", "cp-2", "cp-3")
     victim = lab.leader()
     add(lab, "lost-network", victim)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from talosmith.lab import configure, joining, life, quorum, sequences, services, snapshot
 from talosmith.lab.etcd import EtcdError
+from talosmith.lab.faults import Fault
 from talosmith.lab.naming import held_vips
 from tests.lab.lab_worlds import VIP, Configs, Lab
 
@@ -19,7 +22,7 @@ def test_three_control_planes_become_three_members_one_after_the_other(configs: 
     lab.create("cp-1", "cp-2", "cp-3")
     lab.configure("cp-1", "cp-2", "cp-3")
     joining.bootstrap(lab.world, lab.machine("cp-1"))
-    seen = []
+    seen: list[tuple[int, int]] = []
     for _ in range(400):
         lab.run(1)
         counts = (len(lab.etcd.voters), len(lab.etcd.learners))
@@ -172,8 +175,6 @@ def test_recovery_from_a_snapshot(lab: Lab) -> None:
 
 def test_a_full_disk_raises_the_alarm_and_stops_writes(lab: Lab) -> None:
     cluster = lab.cluster_of("cp-1")
-    from talosmith.lab.faults import Fault
-
     lab.world.faults["f"] = Fault(id="f", kind="full-disk", machines=["cp-1"])
     quorum.settle(lab.world, cluster.uid)
     member = cluster.find("cp-1")
@@ -199,8 +200,6 @@ def test_two_clusters_in_one_lab_keep_apart(configs: Configs) -> None:
     lab = Lab(configs)
     lab.cluster_of("cp-1", "cp-2")
     bundle = configs.bundle
-    from dataclasses import replace
-
     other = Configs(bundle=replace(bundle, cluster_id=bundle.cluster_id[::-1]), name="other", vip="127.77.0.6")
     for name in ("cp-a", "cp-b"):
         lab.create(name, config=other.text("controlplane", name))

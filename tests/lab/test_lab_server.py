@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -18,7 +19,7 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 from talosmith.desired.pki import CLIENT, SERVER
 from talosmith.lab import configure, joining
 from talosmith.lab.server.lab import LabOptions, LabServer
-from talosmith.talos.proto import cosi_pb2, lifecycle_pb2
+from talosmith.talos.proto import cosi_pb2, image_pb2, lifecycle_pb2
 from talosmith.talos.proto import machine_pb2 as pb
 from tests.lab.lab_clients import DEADLINE, Client, insecure, secure, with_roles, with_usages
 from tests.lab.lab_worlds import Configs
@@ -337,8 +338,6 @@ async def test_the_new_way_to_upgrade(server: LabServer, configs: Configs) -> No
     request.source.image_name = INSTALLER
     async with Client(address(server, "cp-1"), with_roles(configs.bundle.os)) as node:
         await refused(node.lifecycle.Upgrade(request, timeout=DEADLINE), Status.NOT_FOUND)
-        from talosmith.talos.proto import image_pb2
-
         pulled = await node.images.Pull(image_pb2.ImageServicePullRequest(image_ref=INSTALLER), timeout=DEADLINE)
         assert pulled[-1].name == INSTALLER
         progress = await node.lifecycle.Upgrade(request, timeout=DEADLINE)
@@ -393,12 +392,24 @@ async def test_machines_by_port_where_there_is_one_address(tmp_path: Path, confi
                 assert f"serialnumber: {name}\n" in spec
 
 
+async def test_a_machine_whose_address_somebody_else_has_says_so(server: LabServer) -> None:
+    with socket.socket() as other:
+        other.bind((str(server.world.subnet[11]), 50000))
+        other.listen()
+        server.control.create("a")
+        await settled(server, lambda: stage(server, "a") == "maintenance")
+        assert "already in use" in server.control.list_machines("a")[0]["problem"]
+    server.control.reboot(["a"])
+    await settled(server, lambda: stage(server, "a") == "maintenance")
+    assert server.control.list_machines("a")[0]["problem"] == ""
+
+
 async def ask(server: LabServer, line: bytes) -> dict[str, Any]:
     reader, writer = await asyncio.open_connection(*server.address)
     writer.write(line)
     answer = await asyncio.wait_for(reader.read(), DEADLINE)
     writer.close()
-    return json.loads(answer) if answer else {}  # type: ignore[no-any-return]
+    return json.loads(answer) if answer else {}
 
 
 async def test_the_way_in_needs_the_token(server: LabServer) -> None:

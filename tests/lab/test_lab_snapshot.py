@@ -89,3 +89,17 @@ def test_keys_of_a_bucket_are_read_in_order() -> None:
     items = [(f"{number:04}".encode(), bytes([number % 256]) * 700) for number in range(500)]
     assert bolt.read(bolt.write({b"one": items, b"two": []}), b"one") == items
     assert bolt.read(bolt.write({b"one": items, b"two": []}), b"two") == []
+
+
+def test_revisions_are_counted_as_etcd_does() -> None:
+    store = KeyValues()
+    assert store.revision == 1
+    store.put("/a/1", b"x")
+    store.put("/a/1", b"y")
+    store.put("/b", b"z")
+    assert store.get("/a/1") == (b"y", 2, 3, 2)  # created at 2, changed at 3, written twice
+    assert [key for key, _ in store.under("/a/")] == ["/a/1"]
+    assert not store.delete("/nothing") and store.revision == 4
+    assert store.delete("/a/1") and store.revision == 5
+    store.put("/a/1", b"again")
+    assert store.get("/a/1") == (b"again", 6, 6, 1)

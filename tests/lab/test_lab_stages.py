@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from talosmith.lab import configure, hardware, life, sequences
+from talosmith.lab import configure, hardware, joining, life, sequences
 from talosmith.lab.machine import Machine
 from tests.lab.lab_worlds import Configs, Lab
 
@@ -13,14 +13,19 @@ def services(machine: Machine) -> dict[str, str]:
     return {name: service.state for name, service in machine.run.services.items()} if machine.run else {}
 
 
+def stage(machine: Machine) -> str:
+    return machine.run.stage if machine.run else ""
+
+
 def test_from_power_on_to_running(lab: Lab) -> None:
     (machine,) = lab.create("w-1")
-    assert machine.run and machine.run.stage == "maintenance"
+    assert stage(machine) == "maintenance"
     assert machine.system is None
     assert "kubelet" not in services(machine)
     lab.cluster_of("cp-1")
     lab.configure("w-1")
-    assert machine.run.stage == "running" and machine.run.ready
+    machine = lab.machine("w-1")
+    assert stage(machine) == "running" and machine.run and machine.run.ready
     assert machine.system and machine.system.device == "/dev/vda" and machine.system.slots["A"].version == "v1.13.9"
     assert machine.boots == 2  # once from the image, once from disk
     assert lab.stages("w-1") == ["BOOTING", "MAINTENANCE", "INSTALLING", "BOOTING", "RUNNING"]
@@ -196,7 +201,6 @@ def test_the_realistic_clock_takes_about_ten_minutes_for_a_first_cluster(configs
     lab.configure("cp-1", "w-1", "w-2")
     assert 60 < lab.clock.now - applied < 240, "install and boot from disk"
     bootstrapped = lab.clock.now
-    from talosmith.lab import joining
 
     joining.bootstrap(lab.world, lab.machine("cp-1"))
     lab.run()

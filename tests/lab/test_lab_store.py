@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from talosmith.errors import Permanent
-from talosmith.lab import joining, life, settle, store
+from talosmith.lab import configure, joining, life, settle, store
 from talosmith.lab.faults import Fault
 from talosmith.lab.store import Store
 from talosmith.lab.world import World
@@ -51,8 +51,6 @@ def busy(configs: Configs) -> Lab:
     life.power_off(lab.world, lab.machine("cp-2"))
     lab.world.faults["f1"] = Fault(id="f1", kind="slow", machines=["w-1"], seconds=2, times=3)
     lab.create("w-2")
-    from talosmith.lab import configure
-
     configure.apply(lab.world, lab.machine("w-2"), configs.text("worker", "w-2"), "AUTO")
     lab.run(10)
     return lab
@@ -93,7 +91,7 @@ def test_only_what_changed_is_written(busy: Lab, tmp_path: Path) -> None:
     kept.save(busy.world)
     statements.clear()
     kept.save(busy.world)
-    assert statements == ["BEGIN", "COMMIT"] or not [one for one in statements if "INSERT" in one]
+    assert not [one for one in statements if "INSERT" in one]
     life.power_off(busy.world, busy.machine("w-1"))
     settle.settle(busy.world)
     statements.clear()

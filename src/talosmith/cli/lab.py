@@ -242,7 +242,7 @@ def _show_machines(machines: Sequence[Mapping[str, Any]], output: Output) -> Non
 
 
 def _rows(machines: Sequence[Mapping[str, Any]], style: Style) -> list[str]:
-    header = ("NAME", "ADDRESS", "POWER", "STAGE", "READY", "TALOS", "ROLE", "HOSTNAME")
+    header = ("NAME", "ADDRESS", "POWER", "STAGE", "READY", "TALOS", "ROLE", "HOSTNAME", "PROBLEM")
     rows = [
         (
             one["name"],
@@ -253,6 +253,7 @@ def _rows(machines: Sequence[Mapping[str, Any]], style: Style) -> list[str]:
             one["version"],
             one["role"],
             one["hostname"],
+            one["problem"],
         )
         for one in machines
     ]

@@ -7,7 +7,7 @@ back. There is one leader or none: a member that reaches no majority follows nob
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -245,10 +245,6 @@ def founded_by(uid: str, talos_id: str, founder: Member, store: KeyValues | None
 def member_id(seed: int, *parts: object) -> int:
     """Never 0, which means nobody."""
     return int.from_bytes(drawn(seed, "member", *parts)[:8], "big") or 1
-
-
-def names(members: Iterable[Member]) -> list[str]:
-    return sorted(member.name or member.machine for member in members)
 
 
 def _host(address: str) -> str:

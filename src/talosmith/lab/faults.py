@@ -36,7 +36,6 @@ MEANINGS: Mapping[FaultKind, str] = {
     "clock-skew": "the clock is SECONDS wrong and not set right",
     "lost-network": "the machine has no addresses",
 }
-STRIKE_CALLS = ("slow", "time-out", "fail")
 
 
 @dataclass(slots=True, kw_only=True)

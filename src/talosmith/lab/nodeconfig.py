@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
-from urllib.parse import urlsplit
 
 from talosmith.desired.config.load import load
 from talosmith.desired.config.schema import Document
@@ -109,10 +108,6 @@ def read(text: str) -> NodeConfig:
         core_dns=not (cluster.get("coreDNS") or {}).get("disabled"),
         skip_node_registration=bool((machine.get("kubelet") or {}).get("skipNodeRegistration")),
     )
-
-
-def endpoint_host(config: NodeConfig) -> str:
-    return urlsplit(config.endpoint).hostname or ""
 
 
 def _role(machine: Mapping[str, Any]) -> str:

@@ -79,18 +79,13 @@ def run(world: World, clock: ManualClock, seconds: float = 1e9) -> None:
 
 
 def resume(world: World) -> None:
-    """Take up a world that was read back."""
+    """Look at everything again: a world that was read back, or one in which others are in reach than before."""
     for machine in world.machines.values():
         if machine.on:
             world.unsettled[machine.name] = None
     for uid in world.clusters:
         world.unsettled_clusters[uid] = None
     settle(world)
-
-
-def links_changed(world: World) -> None:
-    """Who reaches whom is different now; everybody has to look again."""
-    resume(world)
 
 
 def _happen(world: World, key: Key) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -25,8 +26,11 @@ _PATIENCE = 30.0  # seconds in which a request must have come
 
 
 class Control:
-    def __init__(self, engine: Engine, token: str, *, ports: range | None = None) -> None:
+    def __init__(
+        self, engine: Engine, token: str, *, problems: Mapping[str, str], ports: range | None = None
+    ) -> None:
         self._engine = engine
+        self._problems = problems  # of machines, with their addresses
         self._token = token
         self._ports = ports  # where machines have no addresses of their own
         self._server: asyncio.Server | None = None
@@ -109,17 +113,21 @@ class Control:
         world = self._engine.world
         if self._ports is not None:
             taken = {machine.port for machine in world.machines.values()}
-            hardware_of["port"] = next(port for port in self._ports if port not in taken)
+            hardware_of["port"] = next(port for port in self._ports if port not in taken and _free(port))
         machine = hardware.create(world, name, **hardware_of)
         if power:
             life.power_on(world, machine)
         self._engine.commit()
-        return describe_machine(world, machine)
+        return self._described(machine)
 
     def list_machines(self, name: str | None = None) -> list[dict[str, Any]]:
         world = self._engine.world
         chosen = [world.machine(name)] if name else world.machines.values()
-        return [describe_machine(world, machine) for machine in chosen]
+        return [self._described(machine) for machine in chosen]
+
+    def _described(self, machine: Machine) -> dict[str, Any]:
+        described = describe_machine(self._engine.world, machine)
+        return {**described, "problem": self._problems.get(machine.name, "") if machine.on else ""}
 
     def power_on(self, names: list[str]) -> list[dict[str, Any]]:
         return self._each(names, lambda machine: life.power_on(self._engine.world, machine))
@@ -149,7 +157,7 @@ class Control:
         for machine in machines:
             act(machine)
         self._engine.commit()
-        return [describe_machine(world, machine) for machine in machines]
+        return [self._described(machine) for machine in machines]
 
     # Faults
 
@@ -187,3 +195,13 @@ class Control:
         settle.resume(world)
         world.changed.update(world.machines)
         self._engine.commit()
+
+
+def _free(port: int) -> bool:
+    """Whether nobody on this computer listens there, another lab for example."""
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

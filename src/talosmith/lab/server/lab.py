@@ -53,7 +53,7 @@ class LabServer:
         self.engine = Engine(world, self._store)
         self._listeners = Listeners(self.engine)
         ports = range(50000, 65000) if self.options.ports else None
-        self.control = Control(self.engine, self.options.token, ports=ports)
+        self.control = Control(self.engine, self.options.token, problems=self._listeners.problems, ports=ports)
         self.address = await self.control.start()
         self.engine.start()
 

@@ -42,6 +42,7 @@ class Listeners:
         self._contexts: dict[str, tuple[tuple[object, ...], float, ssl.SSLContext]] = {}
         self._mute: dict[str, list[socket.socket]] = {}  # accepted and then left alone
         self._tasks: set[asyncio.Task[None]] = set()
+        self.problems: dict[str, str] = {}  # why a machine is not where it should be
         engine.on_change.append(self.sync)
 
     def close(self) -> None:
@@ -87,8 +88,10 @@ class Listeners:
             listening.listen(_BACKLOG)
         except OSError as error:
             listening.close()
-            log.warning("%s cannot answer at %s:%d: %s", machine, *place, error.strerror)
+            self.problems[machine] = f"cannot answer at {place[0]}:{place[1]}: {error.strerror}"
+            log.warning("%s %s", machine, self.problems[machine])
             return
+        self.problems.pop(machine, None)
         listening.setblocking(False)
         self._listeners[place] = _Listener(machine, listening)
         asyncio.get_running_loop().add_reader(listening, self._accept, place)

@@ -1,0 +1,155 @@
+"""What changes a running cluster: each command of the real `talosctl`, and the cluster well again afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.real.lab.lab_cluster import LabCluster
+
+OLDER = "ghcr.io/siderolabs/installer:v1.13.8"
+
+
+@pytest.fixture
+def cluster(running: LabCluster) -> Iterator[LabCluster]:
+    yield running
+    running.wait("everybody", lambda: well(running))
+
+
+def well(lab: LabCluster) -> bool:
+    return (
+        all(one["ready"] and one["stage"] == "running" for one in lab.machines())
+        and len(lab.members()) == 3
+        and lab.states() == {"voter"}
+    )
+
+
+def boot_id(lab: LabCluster, name: str) -> str:
+    return lab.done("read", "/proc/sys/kernel/random/boot_id", "-n", f"<{name}>")
+
+
+def version_of(lab: LabCluster, name: str) -> str:
+    found = re.search(r"Server:.*Tag: +(\S+)", lab.done("version", "-n", f"<{name}>"), re.DOTALL)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("name", ["w-1", "cp-2"])
+def test_reboot(cluster: LabCluster, name: str) -> None:
+    before = boot_id(cluster, name)
+    said = cluster.ctl("reboot", "-n", f"<{name}>", "--wait", "--timeout", "40s")
+    assert said.code == 0 and "post check passed" in said.all, said.all
+    assert boot_id(cluster, name) != before
+
+
+def test_shutdown(cluster: LabCluster) -> None:
+    said = cluster.ctl("shutdown", "-n", "<w-2>", "--wait", "--timeout", "40s")
+    assert said.code == 0 and "events check condition met" in said.all, said.all
+    cluster.wait("the power to go", lambda: power(cluster, "w-2") == "off")
+    cluster.lab("machine", "power-on", "w-2")
+
+
+def power(lab: LabCluster, name: str) -> str:
+    return next(str(one["power"]) for one in lab.machines() if one["name"] == name)
+
+
+def test_upgrade_and_rollback(cluster: LabCluster) -> None:
+    said = cluster.ctl("upgrade", "-n", "<w-1>", "--image", OLDER, "--drain=false", "--timeout", "40s")
+    assert said.code == 0 and "post check passed" in said.all, said.all
+    assert version_of(cluster, "w-1") == "v1.13.8"
+    cluster.done("rollback", "-n", "<w-1>")
+    cluster.wait("the old version", lambda: cluster.ctl("version", "-n", "<w-1>").out.count("v1.13.9") == 2)
+
+
+def test_an_upgrade_that_fails_says_so(cluster: LabCluster) -> None:
+    cluster.lab("fault", "add", "full-disk", "w-1")
+    try:
+        said = cluster.ctl("upgrade", "-n", "<w-1>", "--image", OLDER, "--drain=false", "--timeout", "20s")
+        assert said.code != 0 and "no space left on device" in said.all
+        assert version_of(cluster, "w-1") == "v1.13.9"
+    finally:
+        cluster.lab("fault", "clear")
+
+
+def test_forfeit_leadership(cluster: LabCluster) -> None:
+    old = cluster.leader()
+    cluster.done("etcd", "forfeit-leadership", "-n", f"<{old}>")
+    assert cluster.leader() not in ("", old)
+
+
+def test_leave_and_join_again(cluster: LabCluster) -> None:
+    leaving = cluster.leader()
+    cluster.done("etcd", "leave", "-n", f"<{leaving}>")
+    assert leaving not in cluster.members()
+    cluster.done("service", "etcd", "start", "-n", f"<{leaving}>")
+
+
+def test_remove_a_dead_member_and_let_it_come_back_empty(cluster: LabCluster) -> None:
+    cluster.lab("machine", "power-off", "cp-3")
+    alive = ("-e", "<cp-1>", "-n", "<cp-1>")
+    cluster.wait("a leader", lambda: cluster.leader() in ("cp-1", "cp-2"))
+    listed = cluster.done("etcd", "members", *alive)
+    member = re.search(r"([0-9a-f]{16}) +cp-3", listed)
+    assert member
+    cluster.done("etcd", "remove-member", member[1], *alive)
+    assert set(cluster.members()) == {"cp-1", "cp-2"}
+    cluster.lab("machine", "wipe", "cp-3")
+    cluster.lab("machine", "power-on", "cp-3")
+    cluster.wait("maintenance mode", lambda: stage(cluster, "cp-3") == "maintenance")
+    cluster.done("apply-config", "--insecure", "-n", "<cp-3>", "-f", "cp-3.yaml")
+
+
+def stage(lab: LabCluster, name: str) -> str:
+    return next(str(one["stage"]) for one in lab.machines() if one["name"] == name)
+
+
+def test_reset_of_a_worker_and_back(cluster: LabCluster) -> None:
+    wipe = [part for label in ("STATE", "EPHEMERAL") for part in ("--system-labels-to-wipe", label)]
+    said = cluster.ctl("reset", "-n", "<w-2>", "--reboot", *wipe, "--wait", "--timeout", "40s")
+    assert said.code == 0 and "post check passed" in said.all, said.all
+    assert stage(cluster, "w-2") == "maintenance"
+    cluster.done("apply-config", "--insecure", "-n", "<w-2>", "-f", "w-2.yaml")
+
+
+def test_a_graceful_reset_of_a_control_plane_leaves_etcd(cluster: LabCluster) -> None:
+    said = cluster.ctl("reset", "-n", "<cp-3>", "--graceful", "--reboot", "--wait", "--timeout", "40s")
+    assert said.code == 0, said.all
+    assert set(cluster.members()) == {"cp-1", "cp-2"}
+    cluster.wait("maintenance mode", lambda: stage(cluster, "cp-3") == "maintenance")
+    cluster.done("apply-config", "--insecure", "-n", "<cp-3>", "-f", "cp-3.yaml")
+
+
+def test_recovery_from_a_snapshot(cluster: LabCluster) -> None:
+    cluster.done("etcd", "snapshot", "<folder>/before-the-fire.db")
+    wipe = ("reset", "--graceful=false", "--reboot", "--system-labels-to-wipe", "EPHEMERAL", "--wait=false")
+    cluster.done(*wipe, "-n", "<cp-1>,<cp-2>,<cp-3>")
+    cluster.wait("etcd to be gone", lambda: not cluster.status()["etcd"])
+    cluster.wait("etcd to wait", lambda: "Preparing" in cluster.ctl("service", "etcd").out)
+    (cluster.folder / "damaged.db").write_bytes((cluster.folder / "before-the-fire.db").read_bytes()[:-1] + b"?")
+    said = cluster.ctl("bootstrap", "--recover-from", "<folder>/damaged.db")
+    assert said.code != 0 and "sha256" in said.all
+    out = cluster.done("bootstrap", "--recover-from", "<folder>/before-the-fire.db")
+    assert re.search(r"revision \d+, total keys \d+", out)
+    cluster.wait("everybody", lambda: well(cluster))
+    again = cluster.done("etcd", "snapshot", "<folder>/after.db")
+    before, after = (int(re.findall(r"total keys (\d+)", text)[0]) for text in (out, again))
+    assert after >= before
+
+
+def test_rotation_of_the_authority(cluster: LabCluster) -> None:
+    """Each step applied to each node, and both the old and the new client tried in between, by talosctl itself."""
+    said = cluster.ctl(
+        "rotate-ca", "--dry-run=false", "--kubernetes=false", "-o", "<folder>/rotated", "--with-docs=false"
+    )
+    assert said.code == 0 and "Writing new talosconfig" in said.all, said.all
+    assert cluster.ctl("version", "-n", "<w-1>").code != 0, "the old one is worth nothing any more"
+    assert "v1.13.9" in cluster.done("version", "-n", "<w-1>", "--talosconfig", "<folder>/rotated")
+    (cluster.folder / "rotated").replace(cluster.folder / "talosconfig")
+    endpoints = [f"<cp-{number}>" for number in (1, 2, 3)]
+    cluster.done("config", "endpoint", *endpoints)
+    cluster.done("config", "node", "<cp-1>")
+    for name in ("cp-1", "cp-2", "cp-3", "w-1", "w-2"):  # the next test may apply them
+        text = cluster.done("get", "machineconfig", "v1alpha1", "-o", "jsonpath={.spec}", "-n", f"<{name}>")
+        (cluster.folder / f"{name}.yaml").write_text(text, encoding="utf-8")
