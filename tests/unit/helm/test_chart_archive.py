@@ -67,7 +67,11 @@ def test_a_bomb_is_not_inflated(monkeypatch: pytest.MonkeyPatch) -> None:
         archive.unpack(bomb, where="x")
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", chart()[:40], gzip.compress(b"no tar" * 200)])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no gzip", chart()[:40], gzip.compress(b"no tar" * 200)],
+    ids=["empty", "no-gzip", "cut-off", "no-tar"],
+)
 def test_what_is_no_archive_is_refused(content: bytes) -> None:
     with pytest.raises(ChartError):
         archive.unpack(content, where="x")
