@@ -1,0 +1,87 @@
+"""What should be, whole: the cluster of the inventory with the machine and the config of every node."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from talosmith.desired.bundle import Bundle
+from talosmith.desired.machine import MachineConfigs
+from talosmith.model.cluster import Cluster, Node
+from talosmith.model.machines import MachineSpec, Owner
+from talosmith.model.secret import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredNode:
+    node: Node
+    machine: MachineSpec
+    config: Secret
+    digest: str  # of what the config says, however it is written
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def is_controlplane(self) -> bool:
+        return self.node.role == "controlplane"
+
+
+class Desired:
+    """Nodes are rendered when they are first asked for."""
+
+    def __init__(self, cluster: Cluster, bundle: Bundle) -> None:
+        self.cluster = cluster
+        self.bundle = bundle
+        self.owner = owner_of(cluster, bundle)
+
+    @cached_property
+    def nodes(self) -> dict[str, DesiredNode]:
+        """Control planes first, in the inventory's order."""
+        return {
+            node.name: DesiredNode(
+                node, machine_spec(self.cluster, node), Secret(rendered.text), config_digest(rendered.documents)
+            )
+            for node, rendered in MachineConfigs(self.cluster, self.bundle)
+        }
+
+    @property
+    def controlplanes(self) -> Iterator[DesiredNode]:
+        return (node for node in self.nodes.values() if node.is_controlplane)
+
+    @property
+    def workers(self) -> Iterator[DesiredNode]:
+        return (node for node in self.nodes.values() if not node.is_controlplane)
+
+
+def owner_of(cluster: Cluster, bundle: Bundle) -> Owner:
+    """The cluster's id is itself worth keeping quiet; its hash is as good to tell clusters apart."""
+    secret_id = bundle.cluster_id
+    return Owner(cluster.name, hashlib.sha256(secret_id.encode()).hexdigest()[:16])
+
+
+def machine_spec(cluster: Cluster, node: Node) -> MachineSpec:
+    disks = () if node.disk_mib is None else (node.disk_mib, *node.extra_disks_mib)
+    return MachineSpec(
+        name=node.name,
+        role=node.role,
+        ip=node.ip,
+        mac=node.mac,
+        vmid=node.vmid,
+        cpu=node.cpu,
+        ram_mib=node.ram_mib,
+        disks_mib=disks,
+        arch=node.arch,
+        talos_version=str(cluster.talos_version),
+    )
+
+
+def config_digest(documents: Iterable[Mapping[str, Any]]) -> str:
+    """The same for configs that say the same: neither order nor notation counts."""
+    ordered = sorted(documents, key=lambda one: (str(one.get("kind", "")), str(one.get("name", ""))))
+    return hashlib.sha256(json.dumps(ordered, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Finds out what is there. Nothing here changes anything."""

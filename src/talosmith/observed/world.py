@@ -1,0 +1,124 @@
+"""What was found, as plain data: machines, nodes, etcd, Kubernetes.
+
+What could not be found out is `Unknown`, with the reason; nothing destructive is ever planned on that. A thing that
+is known not to be there is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from talosmith.model.machines import Machine
+from talosmith.model.secret import Secret
+from talosmith.plan.gate import EtcdView, Member
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EtcdMemberSeen:
+    """A member as others list it; `name` is empty until it has started once."""
+
+    id: int
+    name: str
+    learner: bool
+    addresses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EtcdSeen:
+    """etcd as one control plane has it.
+
+    `waiting`: its data directory is empty, and it waits for a bootstrap or to join; `members` is empty while it does.
+    """
+
+    state: str  # of the service: Preparing, Running, Failed, …
+    healthy: bool = False  # runs, follows a leader, and reports no errors
+    waiting: bool = False
+    member_id: int = 0
+    leader: int = 0
+    members: tuple[EtcdMemberSeen, ...] = ()
+    alarms: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeNodeSeen:
+    """A node as Kubernetes has it. `reason`: why it is not Ready."""
+
+    name: str
+    ready: bool
+    version: str
+    schedulable: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSeen:
+    """One node of the inventory, or a machine of ours that the inventory no longer has.
+
+    `stage` is Talos' own word (maintenance, booting, installing, running, …), None if there is no machine or it is
+    off, `Unknown` if nobody answers. `stranger` tells why who answers is not our node: another cluster's, or somebody
+    else at its address.
+    """
+
+    name: str
+    machine: Machine | Unknown | None
+    address: str = ""  # where it answered
+    stage: str | Unknown | None = None
+    stranger: str = ""
+    fingerprint: str = ""  # seen in maintenance mode
+    ready: bool = False
+    unmet: tuple[str, ...] = ()
+    talos_version: str | Unknown = ""
+    boot_id: str = ""
+    config: Secret | Unknown | None = None  # the one it would boot with
+    config_digest: str = ""
+    etcd: EtcdSeen | Unknown | None = None  # None: a worker, or it has no config yet
+    kube: KubeNodeSeen | Unknown | None = None
+
+    @property
+    def configured(self) -> bool:
+        return isinstance(self.stage, str) and self.stage != "maintenance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    at: float
+    nodes: Mapping[str, NodeSeen]  # of the inventory, in its order
+    others: Mapping[str, NodeSeen] = field(default_factory=dict)  # machines and members that it no longer has
+    kubernetes: Mapping[str, KubeNodeSeen] | Unknown | None = None  # None: there is no cluster yet
+
+    def etcd(self) -> EtcdView | None:
+        """What all control planes together say; None where nobody has a member list."""
+        asked = {
+            name: seen.etcd
+            for name, seen in (*self.nodes.items(), *self.others.items())
+            if isinstance(seen.etcd, EtcdSeen) and seen.etcd.members
+        }
+        if not asked:
+            return None
+        lists = {frozenset((member.id, member.learner) for member in seen.members) for seen in asked.values()}
+        members = {member.id: member for seen in asked.values() for member in seen.members}
+        healthy = {seen.member_id for seen in asked.values() if seen.healthy}
+        return EtcdView(
+            tuple(
+                Member(member.name or f"{member.id:x}", member.id in healthy, member.learner)
+                for member in sorted(members.values(), key=lambda one: (one.name, one.id))
+            ),
+            agreed=len(lists) == 1,
+            alarms=tuple(sorted({alarm for seen in asked.values() for alarm in seen.alarms})),
+        )
+
+    @property
+    def bootstrapped(self) -> bool | Unknown:
+        """Whether etcd exists anywhere. Only if every control plane that could have it has said no, it does not."""
+        seen = [*self.nodes.values(), *self.others.values()]
+        if any(isinstance(one.etcd, EtcdSeen) and not one.etcd.waiting for one in seen):
+            return True
+        silent = [one.name for one in seen if isinstance(one.etcd, Unknown)]
+        return Unknown(f"{', '.join(silent)} did not say") if silent else False

@@ -1,0 +1,135 @@
+"""Steps and plans: what is going to be done, in which order, why, and what it disturbs.
+
+A plan is data. It is made by an operation (pure), shown by `report`, run by `engine`, and the same plan for the same
+world has the same digest: that is how a saved plan is known to be out of date.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Disruption = Literal["none", "restart", "reboot", "drain", "wipe"]  # from harmless to final
+SEVERITY: Mapping[Disruption, int] = {"none": 0, "restart": 1, "reboot": 2, "drain": 3, "wipe": 4}
+
+
+class Report(Protocol):
+    """How a running step tells what it waits for, and the last thing it saw."""
+
+    def __call__(self, text: str) -> None: ...
+
+
+class Action(Protocol):
+    """A verb bound to what it acts on, such as “apply its config” to `cp-2`. `steps/` has them.
+
+    Both methods may be called twice: `done` has no effects, and `run` of what is done already changes nothing.
+    """
+
+    @property
+    def key(self) -> str:
+        """Stable, such as `node/cp-2/config`."""
+
+    @property
+    def subject(self) -> str:
+        """The node it is about; empty: the cluster as a whole."""
+
+    @property
+    def disruption(self) -> Disruption: ...
+
+    @property
+    def limit(self) -> float:
+        """Seconds it may take, waiting and trying again included."""
+
+    def describe(self) -> str:
+        """In a few words, such as `apply its config without a reboot`."""
+
+    def calls(self) -> tuple[str, ...]:
+        """Every call that changes something which running it may make, such as `talos:ApplyConfiguration`."""
+
+    async def done(self, context: Any) -> bool:
+        """Whether the world is already as this leaves it."""
+
+    async def run(self, context: Any, report: Report) -> None:
+        """Raises `Temporary` where trying again may help, `Permanent` where not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    action: Action
+    reason: str
+    needs: tuple[str, ...] = ()
+    expected: float | None = None  # seconds, from earlier runs
+    effect: str = ""  # what it means for etcd's quorum or the API, where it means something
+
+    @property
+    def key(self) -> str:
+        return self.action.key
+
+    @property
+    def subject(self) -> str:
+        return self.action.subject
+
+    @property
+    def disruption(self) -> Disruption:
+        return self.action.disruption
+
+    def as_data(self) -> dict[str, Any]:
+        """For JSON and the digest; nothing secret is in it."""
+        return {
+            "key": self.key,
+            "subject": self.subject,
+            "does": self.action.describe(),
+            "reason": self.reason,
+            "needs": list(self.needs),
+            "disruption": self.disruption,
+            "effect": self.effect,
+            "calls": list(self.action.calls()),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Steps in an order in which they could be run one by one. `blocked` says why it must not be run at all."""
+
+    operation: str
+    cluster: str
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
+    confirm: tuple[str, ...] = ()  # what has to be confirmed beyond a plain yes, in words
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def empty(self) -> bool:
+        return not self.steps
+
+    def step(self, key: str) -> Step:
+        for step in self.steps:
+            if step.key == key:
+                return step
+        raise KeyError(key)
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "operation": self.operation,
+            "cluster": self.cluster,
+            "digest": self.digest,
+            "steps": [{**step.as_data(), "expected": step.expected} for step in self.steps],
+            "notes": list(self.notes),
+            "blocked": list(self.blocked),
+            "confirm": list(self.confirm),
+        }
+
+    @property
+    def digest(self) -> str:
+        """Of all that would be done; expected times are not part of it."""
+        data = [self.operation, self.cluster, [step.as_data() for step in self.steps], self.blocked]
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

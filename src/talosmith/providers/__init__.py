@@ -1,0 +1,1 @@
+"""Where machines come from: one folder for each provider, one protocol for all of them."""

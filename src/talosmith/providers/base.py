@@ -1,0 +1,66 @@
+"""What every provider of machines can do, and the abilities that some have besides.
+
+`providers/contract.py` holds the tests that each must pass. All of them keep three rules: machines are found by their
+tags alone, what does not carry this cluster's tags is never touched, and asking twice comes to the same as once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from talosmith.model.machines import Machine, MachineSpec
+from talosmith.model.secret import Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a look before the start has found: `error` stops everything, `warning` is told, `ok` too."""
+
+    level: Literal["ok", "warning", "error"]
+    check: str  # what was looked at, in two or three words
+    cause: str = ""
+    evidence: str = ""
+    fix: str = ""
+
+
+@runtime_checkable
+class Provider(Protocol):
+    """Made for one cluster. Raises `Temporary` and `Permanent` only."""
+
+    name: str
+    seeds: bool  # machines are made with their config; else they wait for it in maintenance mode
+    creates: bool  # False: the machines are there already, and stay when the cluster goes
+
+    async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
+        """Whether these machines could be made. Changes nothing."""
+
+    async def find(self) -> list[Machine]:
+        """All machines of this cluster, by their tags, whether the inventory still has them or not."""
+
+    async def create(self, spec: MachineSpec, seed: Secret | None = None) -> Machine:
+        """Makes a machine and switches it on. The one that is there already is returned as it is, never a twin."""
+
+    async def destroy(self, machine: Machine) -> None:
+        """Takes a machine and its disks away. Silent when it is gone already."""
+
+    async def power(self, machine: Machine, on: bool) -> None:
+        """Switches it on or off. Silent when it is so already."""
+
+    async def close(self) -> None:
+        """Lets go of connections."""
+
+
+@runtime_checkable
+class CanResize(Protocol):
+    """The size of a machine can be changed in place; it is switched off and on for it."""
+
+    async def resize(self, machine: Machine, spec: MachineSpec) -> Machine: ...
+
+
+@runtime_checkable
+class HasConsole(Protocol):
+    """What the machine wrote on its console."""
+
+    async def console(self, machine: Machine, lines: int = 50) -> str: ...
