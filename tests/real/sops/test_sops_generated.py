@@ -146,7 +146,12 @@ def test_regular_expressions_match_the_same(tool: Tool) -> None:
         assert theirs, f"{pattern} is not tested by any key"
 
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
+def opens_again(text: str) -> bool:
+    """Whether sops can read what it writes for this text; see `test_sops_cannot_open_some_files_of_its_own`."""
+    return not (text[:1].isspace() and len(text.splitlines()) > 1)
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=10).filter(opens_again)
 leaves = (
     st.none()
     | st.booleans()
@@ -184,6 +189,15 @@ def test_sops_opens_any_document_of_ours(documents: list[dict[str, Any]], rule: 
     numbered: dict[str, Any] = {str(number): document for number, document in enumerate(documents)}
     numbered |= {"e": "sealed", "f": "sealed"}  # one of them by every rule
     assert same(tool.decrypt(sops.encrypt([numbered], tool.creation(rule), "yaml")), numbered)
+
+
+def test_sops_cannot_open_some_files_of_its_own(tool: Tool) -> None:
+    """Lines of which the first is indented, in the clear and in a list: sops gives them an indentation they lack."""
+    text = tool.encrypt(write_yaml([{"e": "sealed", "a": {"b": [" indented\nnot"]}}]), Rule("encrypted_regex", "e$"))
+    with pytest.raises(SecretsError, match="is not YAML"):
+        sops.decrypt(text, "yaml", tool.identities)
+    with pytest.raises(AssertionError, match="did not find expected"):
+        tool.ok("decrypt", tool.write(text))
 
 
 @slow
