@@ -39,12 +39,21 @@ Listener = Callable[[Event], None]
 
 
 class Events:
-    """Hands every event to all listeners, in order, before `emit` returns."""
+    """Hands every event to all listeners, in order, before `emit` returns.
+
+    One that fails does not keep it from the others; what it raised comes out when all have heard it.
+    """
 
     def __init__(self, *listeners: Listener) -> None:
         self.listeners: list[Listener] = list(listeners)
 
     def emit(self, kind: EventKind, text: str = "", *, step: str = "", subject: str = "", **data: Any) -> None:
         event = Event(kind=kind, at=time.time(), step=step, subject=subject, text=text, data=data)
+        failure: Exception | None = None
         for listener in self.listeners:
-            listener(event)
+            try:
+                listener(event)
+            except Exception as problem:
+                failure = failure or problem
+        if failure is not None:
+            raise failure

@@ -69,6 +69,11 @@ def judge(act: Act, name: str, etcd: EtcdView | None, *, away: frozenset[str] = 
     return _remove(name, voters, left)
 
 
+def spoken(verdict: Verdict) -> str:
+    """What the gate would say now, for a plan: at the time of the act it is asked again, and holds it back."""
+    return verdict.reason if verdict.allowed else f"held back as long as this is so: {verdict.reason}"
+
+
 def _unsettled(name: str, act: Act, etcd: EtcdView, away: frozenset[str]) -> Verdict | None:
     others = sorted(away - {name})
     if others:

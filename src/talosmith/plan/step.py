@@ -56,6 +56,13 @@ class Action(Protocol):
         """Raises `Temporary` where trying again may help, `Permanent` where not."""
 
 
+def kind_of(key: str, subject: str) -> str:
+    """What steps on different nodes have in common: `node/cp-2/config` is of the kind `node/config`."""
+    area, _, rest = key.partition("/")
+    name, _, verb = rest.partition("/")
+    return "/".join(filter(None, (area, verb))) if subject and name == subject else key
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     action: Action
@@ -71,6 +78,10 @@ class Step:
     @property
     def subject(self) -> str:
         return self.action.subject
+
+    @property
+    def kind(self) -> str:
+        return kind_of(self.key, self.subject)
 
     @property
     def disruption(self) -> Disruption:

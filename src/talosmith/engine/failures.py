@@ -1,0 +1,66 @@
+"""What a step ended with, as one error that can be shown.
+
+Only our own errors may speak: the text of any other exception may hold whatever it choked on, a secret too. Of those
+the type and the place are told, never the value.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from talosmith.errors import Permanent, TalosmithError, Temporary
+
+
+class Internal(TalosmithError):
+    """A mistake in talosmith itself."""
+
+
+class TimedOut(TalosmithError):
+    """A step was not done within its limit. Says what it waited for, not that time is over."""
+
+
+def explained(problem: BaseException) -> TalosmithError:
+    """The error to decide by: of several at once, what will not go away counts more than what may."""
+    return max(_leaves(problem), key=_weight)
+
+
+def timed_out(limit: float, last: str) -> TimedOut:
+    what = last or "it said nothing about what it waits for"
+    return TimedOut(f"{what} (not done within {_length(limit)})", hint="see to it, then run the same command again")
+
+
+def _leaves(problem: BaseException) -> Iterator[TalosmithError]:
+    if isinstance(problem, BaseExceptionGroup):
+        for one in problem.exceptions:
+            yield from _leaves(one)
+    elif isinstance(problem, TalosmithError):
+        yield problem
+    elif isinstance(problem, TimeoutError):
+        yield Temporary("no answer in time")
+    else:
+        yield Internal(
+            f"{type(problem).__name__} at {_place(problem)}",
+            hint="this is a mistake in talosmith; please report it. Running the same command again is safe",
+        )
+
+
+def _weight(error: TalosmithError) -> int:
+    return 0 if isinstance(error, Temporary) else 1 if isinstance(error, Permanent) else 2
+
+
+def _place(problem: BaseException) -> str:
+    """The innermost line of ours, else of whom we called."""
+    frames = traceback.extract_tb(problem.__traceback__, limit=-50)
+    ours = [frame for frame in frames if "talosmith" in PurePath(frame.filename).parts]
+    for frame in reversed(ours or frames):
+        return f"{'/'.join(PurePath(frame.filename).parts[-2:])}:{frame.lineno}"
+    return "an unknown place"
+
+
+def _length(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"

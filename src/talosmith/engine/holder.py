@@ -1,0 +1,110 @@
+"""Who holds a cluster's lock: what is written down about them, and whether they can be proven dead."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass, fields
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+Life = Literal["runs", "is stopped", "is gone", "cannot be seen from here"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    id: str  # of this one taking of the lock; `--force-unlock` asks for it
+    serial: int  # one more each time the lock is taken
+    user: str
+    host: str
+    boot: str  # the kernel's name for the time since it booted; the same one means the same kernel
+    pid: int
+    started: int  # of the process, in the kernel's ticks: a pid alone may be somebody else's by now
+    since: float  # seconds since the epoch
+    command: str
+    released: bool = False
+
+    @classmethod
+    def myself(cls, id_: str, serial: int, command: str) -> Holder:
+        pid = os.getpid()
+        return cls(
+            id=id_,
+            serial=serial,
+            user=_user(),
+            host=socket.gethostname(),
+            boot=boot_id(),
+            pid=pid,
+            started=_state_and_start(pid)[1],
+            since=time.time(),
+            command=command,
+        )
+
+    def __str__(self) -> str:
+        since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(self.since))
+        return f"{self.user}@{self.host}, pid {self.pid}, since {since}: {self.command}"
+
+    def to_bytes(self) -> bytes:
+        content = asdict(self)
+        return json.dumps({**content, "sum": _sum(content)}, indent=1).encode() + b"\n"
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Holder:
+        """Raises `ValueError` for anything that `to_bytes` has not written."""
+        content = json.loads(data)  # its errors are ValueErrors
+        if not isinstance(content, dict) or content.pop("sum", None) != _sum(content):
+            raise ValueError("the checksum is wrong")
+        if content.keys() != {field.name for field in fields(cls)}:
+            raise ValueError("other fields than expected")
+        return cls(**content)
+
+    @property
+    def same_kernel(self) -> bool:
+        """Then a lock of the kernel that nobody has proves that nobody lives to have it."""
+        return self.boot == boot_id() and bool(self.boot or self.host == socket.gethostname())
+
+    @property
+    def before_reboot(self) -> bool:
+        """On this machine, which has been booted since."""
+        here = boot_id()
+        return bool(self.boot and here) and self.boot != here and self.host == socket.gethostname()
+
+    @property
+    def life(self) -> Life:
+        if not self.same_kernel or self.host != socket.gethostname():  # another container counts pids of its own
+            return "cannot be seen from here"
+        state, started = _state_and_start(self.pid)
+        if started != self.started or state in "ZX":
+            return "is gone"
+        return "is stopped" if state in "Tt" else "runs"
+
+
+def _sum(content: dict[str, Any]) -> str:
+    return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
+
+
+def _state_and_start(pid: int) -> tuple[str, int]:
+    """The process's state and when it began; `("X", 0)` if there is none or the system does not tell."""
+    try:
+        line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "X", 0
+    after_name = line.rpartition(")")[2].split()  # the name may hold anything, parentheses too
+    return after_name[0], int(after_name[19])

@@ -1,0 +1,261 @@
+"""One writer for each cluster.
+
+The lock is a file that says who holds it and that the holder keeps locked in the kernel. Whoever takes it puts a new
+file there, with a serial one higher, locked before anybody can see it. So
+
+- a holder that died without a word is known by its file being unlocked, and taken over from with a word;
+- that proof holds for the same kernel, and after a reboot of the same machine on a disk of its own. Anybody else's
+  lock is only taken over if the user names its id;
+- a holder that was paused while its lock was taken over finds another file in place of its own, at `check`, and
+  writes no more.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+
+from talosmith.engine.filesystem import is_local
+from talosmith.engine.folder import make_folder
+from talosmith.engine.holder import Holder
+from talosmith.errors import ExitCode, Permanent, TalosmithError, UsageError
+from talosmith.files import replace_and_keep
+
+_LOOK_AGAIN = 0.25  # seconds
+_GUARD_WAIT = 5.0
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class LockHeld(TalosmithError):
+    """Somebody else works on the cluster, or may."""
+
+    exit_code = ExitCode.LOCK_HELD
+
+    def __init__(self, what: str, holder: Holder, *, hint: str) -> None:
+        super().__init__(what, hint=hint)
+        self.holder = holder
+
+
+class LockLost(TalosmithError):
+    """Somebody else has taken over; nothing may be written any more."""
+
+    exit_code = ExitCode.LOCK_HELD
+
+
+class ClusterLock:
+    """The lock in `folder`, to be held by `command`. `took_from` is the dead or forced one it was taken from."""
+
+    def __init__(self, folder: Path, command: str) -> None:
+        self.folder = folder
+        self.path = folder / "lock"
+        self.command = command
+        self.took_from: Holder | None = None
+        self._mine: Holder | None = None
+        self._written = b""
+        self._descriptor = -1
+
+    @property
+    def mine(self) -> Holder | None:
+        """What is written down about us while we hold it."""
+        return self._mine
+
+    def holder(self) -> Holder | None:
+        """Who holds it, as far as is written down."""
+        found = self._read()
+        return None if found is None or found.released else found
+
+    @asynccontextmanager
+    async def held(
+        self, *, wait: float = 0.0, force: str = "", waiting: Callable[[Holder], None] = lambda holder: None
+    ) -> AsyncIterator[ClusterLock]:
+        await self.acquire(wait=wait, force=force, waiting=waiting)
+        try:
+            yield self
+        finally:
+            self.release()
+
+    async def acquire(
+        self, *, wait: float = 0.0, force: str = "", waiting: Callable[[Holder], None] = lambda holder: None
+    ) -> None:
+        """Take the lock, or raise `LockHeld` after `wait` seconds; `waiting` hears of each holder that is waited for.
+
+        `force` is the id of a lock that is taken over whoever holds it.
+        """
+        make_folder(self.folder)
+        end = anyio.current_time() + wait
+        told = ""
+        while True:
+            try:
+                async with self._guard():
+                    self._take(force)
+                return
+            except LockHeld as held:
+                if force or anyio.current_time() >= end:
+                    raise
+                if told != held.holder.id:
+                    told = held.holder.id
+                    waiting(held.holder)
+            await anyio.sleep(min(_LOOK_AGAIN, max(0.0, end - anyio.current_time())))
+
+    def check(self) -> None:
+        """Before each change: raises `LockLost` unless the lock is still ours."""
+        if self._mine is None:
+            raise LockLost("the cluster's lock is not held", hint="run the command again")
+        try:
+            there = _content(self.path)
+        except OSError as problem:
+            raise LockLost(
+                f"the cluster's lock cannot be read any more: {problem.strerror or problem}",
+                hint=f"nothing more was changed; check {self.path} and run the command again",
+            ) from None
+        if there == self._written:
+            return
+        try:
+            other = Holder.from_bytes(there)
+        except ValueError:
+            raise LockLost(f"the cluster's lock was overwritten with something else: {self.path}") from None
+        raise LockLost(
+            f"the cluster's lock was taken over by {other} (serial {other.serial}, ours was {self._mine.serial})",
+            hint="nothing more was changed by this run; look at what the other one does",
+        )
+
+    def release(self) -> None:
+        """Let go. Silent if it was taken over, or cannot be noted: the kernel's lock goes with us in any case."""
+        if self._mine is None:
+            return
+        with suppress(OSError):
+            # Into our own file, wherever it is by now: whoever has taken over has put another in its place.
+            free = replace(self._mine, released=True).to_bytes()
+            os.pwrite(self._descriptor, free.ljust(len(self._written)), 0)
+        os.close(self._descriptor)
+        self._mine, self._descriptor = None, -1
+
+    # Taking
+
+    def _take(self, force: str) -> None:
+        before = self._read()
+        held = before is not None and not before.released
+        if force and (before is None or not held or before.id != force):
+            now = f"it is held by {before} (lock {before.id})" if before is not None and held else "nobody holds it"
+            raise UsageError(
+                f"there is no lock {force} to take over: {now}", hint="run the command without --force-unlock"
+            )
+        if before is not None and held and not force:
+            self._prove_dead(before)
+        for leftover in self.folder.glob(f".{self.path.name}.*.tmp"):  # of one killed while taking it
+            leftover.unlink(missing_ok=True)
+        mine = Holder.myself(secrets.token_hex(4), 1 if before is None else before.serial + 1, self.command)
+        content = mine.to_bytes()
+        try:
+            self._descriptor = replace_and_keep(self.path, content, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            raise self._unwritable(problem) from problem
+        self._mine, self._written = mine, content
+        self.took_from = before if held else None
+
+    def _prove_dead(self, holder: Holder) -> None:
+        if self._locked_in_kernel():
+            raise _held(holder)
+        if holder.same_kernel or (holder.before_reboot and is_local(self.folder)):
+            return
+        raise LockHeld(
+            f"{holder} holds the cluster's lock, and from here nobody can tell whether it is still at work",
+            holder,
+            hint=f"make sure that it is not, then take over: --force-unlock {holder.id}",
+        )
+
+    def _locked_in_kernel(self) -> bool:
+        descriptor = os.open(self.path, _READ)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError as problem:
+            raise self._unwritable(problem) from problem
+        finally:
+            os.close(descriptor)
+        return False
+
+    def _read(self) -> Holder | None:
+        try:
+            return Holder.from_bytes(_content(self.path))
+        except FileNotFoundError:
+            return None
+        except OSError as problem:
+            raise self._unwritable(problem) from problem
+        except ValueError:
+            raise Permanent(
+                f"the cluster's lock is damaged: {self.path}",
+                hint="make sure that no other talosmith works on the cluster, then remove this file",
+            ) from None
+
+    def _unwritable(self, problem: OSError) -> Permanent:
+        return Permanent(
+            f"cannot lock the cluster by {self.path}: {problem.strerror or problem}",
+            hint="check the free space and the folder's permissions, or set XDG_STATE_HOME to a local folder",
+        )
+
+    # Looking and then taking must not be torn apart by another who does the same; this takes milliseconds.
+
+    @asynccontextmanager
+    async def _guard(self) -> AsyncIterator[None]:
+        end = anyio.current_time() + _GUARD_WAIT
+        while True:
+            with self._guarded_now() as free:
+                if free:
+                    yield
+                    return
+            if anyio.current_time() > end:
+                raise Permanent(
+                    f"somebody is taking the cluster's lock, and does not come to an end: {self.path}",
+                    hint="look for another talosmith that was stopped (Ctrl-Z), and let it go on or end it",
+                )
+            await anyio.sleep(0.01)
+
+    @contextmanager
+    def _guarded_now(self) -> Iterator[bool]:
+        try:
+            descriptor = os.open(
+                self.folder / "lock.guard", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+            )
+        except OSError as problem:
+            raise self._unwritable(problem) from problem
+        try:
+            yield self._lock_guard(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _lock_guard(self, descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as problem:
+            raise self._unwritable(problem) from problem
+        return True
+
+
+def _held(holder: Holder) -> LockHeld:
+    life = holder.life
+    hint = "wait for it (--wait), or end it"
+    if life == "is stopped":
+        go_on = f"let it go on: kill -CONT {holder.pid}"
+        hint = f"it is stopped (Ctrl-Z?); {go_on}; or take over: --force-unlock {holder.id}"
+    elif life != "runs":
+        hint = f"its process {life}, but its lock is held; make sure, then take over: --force-unlock {holder.id}"
+    return LockHeld(f"another talosmith works on this cluster: {holder} (lock {holder.id})", holder, hint=hint)
+
+
+def _content(path: Path) -> bytes:
+    descriptor = os.open(path, _READ)
+    try:
+        return os.read(descriptor, 1 << 16)
+    finally:
+        os.close(descriptor)
