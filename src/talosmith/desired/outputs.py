@@ -57,11 +57,11 @@ def talosconfig_text(cluster: Cluster, bundle: Bundle, roles: Sequence[str], lif
 
 def seed_files(configs: MachineConfigs, node: Node) -> dict[str, bytes]:
     """The NoCloud seed of a node, and the ISO made of it; in the clear."""
-    files = nocloud.seed(node.name, configs.render(node).text, _seed_networks(configs.cluster, node))
+    files = nocloud.seed(node.name, configs.render(node).text, seed_networks(configs.cluster, node))
     return {**files, "seed.iso": nocloud.iso(files)}
 
 
-def _seed_networks(cluster: Cluster, node: Node) -> list[nocloud.SeedNetwork]:
+def seed_networks(cluster: Cluster, node: Node) -> list[nocloud.SeedNetwork]:
     network = cluster.network
     if network.addressing != "static":
         return []

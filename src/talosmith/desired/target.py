@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from talosmith.desired.bundle import Bundle
+from talosmith.desired.config.emit import canonical
 from talosmith.desired.machine import MachineConfigs
 from talosmith.model.cluster import Cluster, Node
 from talosmith.model.machines import MachineSpec, Owner
@@ -78,10 +79,11 @@ def machine_spec(cluster: Cluster, node: Node) -> MachineSpec:
         disks_mib=disks,
         arch=node.arch,
         talos_version=str(cluster.talos_version),
+        fingerprint=node.fingerprint or "",
     )
 
 
 def config_digest(documents: Iterable[Mapping[str, Any]]) -> str:
     """The same for configs that say the same: neither order nor notation counts."""
-    ordered = sorted(documents, key=lambda one: (str(one.get("kind", "")), str(one.get("name", ""))))
+    ordered = sorted(map(canonical, documents), key=lambda one: (str(one.get("kind", "")), str(one.get("name", ""))))
     return hashlib.sha256(json.dumps(ordered, sort_keys=True, default=str).encode()).hexdigest()

@@ -6,7 +6,7 @@ is known not to be there is None.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from talosmith.model.machines import Machine
@@ -46,6 +46,24 @@ class EtcdSeen:
     errors: tuple[str, ...] = ()
 
 
+def etcd_view(seen: Iterable[EtcdSeen]) -> EtcdView | None:
+    """etcd as a whole, by what each control plane that answered knows of it; None where nobody has a member list."""
+    asked = [one for one in seen if one.members]
+    if not asked:
+        return None
+    lists = {frozenset((member.id, member.learner) for member in one.members) for one in asked}
+    members = {member.id: member for one in asked for member in one.members}
+    healthy = {one.member_id for one in asked if one.healthy}
+    return EtcdView(
+        tuple(
+            Member(member.name or f"{member.id:x}", member.id in healthy, member.learner)
+            for member in sorted(members.values(), key=lambda one: (one.name, one.id))
+        ),
+        agreed=len(lists) == 1,
+        alarms=tuple(sorted({alarm for one in asked for alarm in one.alarms})),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubeNodeSeen:
     """A node as Kubernetes has it. `reason`: why it is not Ready."""
@@ -78,6 +96,7 @@ class NodeSeen:
     boot_id: str = ""
     config: Secret | Unknown | None = None  # the one it would boot with
     config_digest: str = ""
+    pending_reboot: bool = False  # it runs with another config than the one it would boot with
     etcd: EtcdSeen | Unknown | None = None  # None: a worker, or it has no config yet
     kube: KubeNodeSeen | Unknown | None = None
 
@@ -95,24 +114,8 @@ class Observed:
 
     def etcd(self) -> EtcdView | None:
         """What all control planes together say; None where nobody has a member list."""
-        asked = {
-            name: seen.etcd
-            for name, seen in (*self.nodes.items(), *self.others.items())
-            if isinstance(seen.etcd, EtcdSeen) and seen.etcd.members
-        }
-        if not asked:
-            return None
-        lists = {frozenset((member.id, member.learner) for member in seen.members) for seen in asked.values()}
-        members = {member.id: member for seen in asked.values() for member in seen.members}
-        healthy = {seen.member_id for seen in asked.values() if seen.healthy}
-        return EtcdView(
-            tuple(
-                Member(member.name or f"{member.id:x}", member.id in healthy, member.learner)
-                for member in sorted(members.values(), key=lambda one: (one.name, one.id))
-            ),
-            agreed=len(lists) == 1,
-            alarms=tuple(sorted({alarm for seen in asked.values() for alarm in seen.alarms})),
-        )
+        everybody = (*self.nodes.values(), *self.others.values())
+        return etcd_view(one.etcd for one in everybody if isinstance(one.etcd, EtcdSeen))
 
     @property
     def bootstrapped(self) -> bool | Unknown:

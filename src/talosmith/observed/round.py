@@ -1,0 +1,166 @@
+"""What one round of health conditions looks at. Each thing is asked once, when the first condition needs it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from talosmith.desired.config.load import load
+from talosmith.desired.target import Desired
+from talosmith.errors import TalosmithError
+from talosmith.kube import KubeClient, KubeNode, NotFound
+from talosmith.kube.objects import Object
+from talosmith.observed.etcd import look_at_member
+from talosmith.observed.kubernetes import nodes_now
+from talosmith.observed.world import EtcdSeen
+from talosmith.talos import Diagnostic, MachineStatus, Resource, Service, Swept, TalosNode, sweep
+
+COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+_ANSWER = 5.0  # seconds for one question to one node
+_SYSTEM = "/api/v1/namespaces/kube-system/pods"
+_APPS = "/apis/apps/v1/namespaces/kube-system"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What the nodes' own configs make of the cluster."""
+
+    controlplanes: tuple[str, ...]
+    workers: tuple[str, ...]
+    registered: tuple[str, ...]  # nodes that Kubernetes is to have
+    components: tuple[str, ...]
+    without_cni: bool  # Talos brings none; somebody else will, or has
+    proxy: bool
+    core_dns: bool
+
+    @classmethod
+    def of(cls, desired: Desired) -> Expected:
+        first = next(desired.controlplanes)
+        main = _main(first.config.reveal())
+        cluster, machine = main.get("cluster") or {}, main.get("machine") or {}
+        off = {
+            COMPONENTS[1]: _inside(machine, "controlPlane", "controllerManager").get("disabled"),
+            COMPONENTS[2]: _inside(machine, "controlPlane", "scheduler").get("disabled"),
+        }
+        return cls(
+            controlplanes=tuple(node.name for node in desired.controlplanes),
+            workers=tuple(node.name for node in desired.workers),
+            registered=tuple(name for name, node in desired.nodes.items() if _registers(node.config.reveal())),
+            components=tuple(name for name in COMPONENTS if not off.get(name)),
+            without_cni=_inside(cluster, "network", "cni").get("name") == "none",
+            proxy=not _inside(cluster, "proxy").get("disabled"),
+            core_dns=not _inside(cluster, "coreDNS").get("disabled"),
+        )
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return self.controlplanes + self.workers
+
+
+class Round:
+    """Made anew for each round."""
+
+    def __init__(self, expected: Expected, nodes: Mapping[str, TalosNode], kube: KubeClient | None) -> None:
+        self.expected = expected
+        self._nodes = nodes
+        self._kube = kube
+        self._found: dict[str, asyncio.Future[Any]] = {}
+
+    async def services(self) -> Swept[tuple[Service, ...]]:
+        return await self._once("services", lambda: self._sweep(self.expected.nodes, lambda node: node.services()))
+
+    async def statuses(self) -> Swept[MachineStatus]:
+        return await self._once(
+            "status", lambda: self._sweep(self.expected.nodes, lambda node: node.machine_status())
+        )
+
+    async def etcd(self) -> Swept[EtcdSeen]:
+        return await self._once("etcd", lambda: self._sweep(self.expected.controlplanes, look_at_member))
+
+    async def diagnostics(self) -> Swept[tuple[Diagnostic, ...]]:
+        return await self._once("wrong", lambda: self._sweep(self.expected.nodes, lambda node: node.diagnostics()))
+
+    async def static_pods(self) -> Swept[tuple[Resource, ...]]:
+        def ask(node: TalosNode) -> Awaitable[tuple[Resource, ...]]:
+            return node.list("staticpodstatuses")
+
+        return await self._once("pods", lambda: self._sweep(self.expected.controlplanes, ask))
+
+    async def kube_nodes(self) -> dict[str, KubeNode]:
+        """Raises `KubeError`s, as all that ask Kubernetes."""
+        return await self._once("kube-nodes", self._list_nodes)
+
+    async def components(self) -> list[Object]:
+        """The pods of the control plane, those left out that have ended or are leaving."""
+        return await self._once("components", self._list_components)
+
+    async def daemon_set(self, name: str) -> Object | None:
+        return await self._find(f"{_APPS}/daemonsets/{name}")
+
+    async def deployment(self, name: str) -> Object | None:
+        return await self._find(f"{_APPS}/deployments/{name}")
+
+    async def _sweep(self, names: tuple[str, ...], ask: Callable[[TalosNode], Awaitable[T]]) -> Swept[T]:
+        async def bounded(node: TalosNode) -> T:
+            try:
+                async with asyncio.timeout(_ANSWER):
+                    return await ask(node)
+            except TimeoutError:
+                raise TalosmithError(f"{node.name}: no answer within {_ANSWER:g} s") from None
+
+        return await sweep([self._nodes[name] for name in names], bounded)
+
+    async def _list_nodes(self) -> dict[str, KubeNode]:
+        return {node.name: node for node in await nodes_now(self._client)}
+
+    async def _list_components(self) -> list[Object]:
+        params = {"labelSelector": f"k8s-app in ({', '.join(COMPONENTS)})"}
+        page = await self._client.caller.ask(
+            "GET", _SYSTEM, params=params, about="the control plane's pods", attempts=1
+        )
+        return [pod for pod in page.item.get("items") or () if _counts(pod)]
+
+    async def _find(self, path: str) -> Object | None:
+        try:
+            return (await self._client.caller.ask("GET", path, attempts=1)).item
+        except NotFound:
+            return None
+
+    @property
+    def _client(self) -> KubeClient:
+        if self._kube is None:
+            raise TypeError("conditions of Kubernetes need its client")
+        return self._kube
+
+    async def _once(self, key: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """Who comes second gets the same answer, or the same error."""
+        if key not in self._found:
+            self._found[key] = asyncio.ensure_future(ask())
+        return cast(T, await self._found[key])
+
+
+def _counts(pod: Object) -> bool:
+    status = pod.get("status") or {}
+    states = [one.get("state") or {} for one in status.get("containerStatuses") or ()]
+    over = bool(states) and all("terminated" in state for state in states)
+    return not (pod["metadata"].get("deletionTimestamp") or status.get("phase") == "Failed" or over)
+
+
+def _main(text: str) -> Mapping[str, Any]:
+    return next((one for one in load(text) if "kind" not in one), {})
+
+
+def _registers(text: str) -> bool:
+    return "skipNodeRegistration" not in text or not _inside(_main(text), "machine", "kubelet").get(
+        "skipNodeRegistration"
+    )
+
+
+def _inside(value: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
+    for part in path:
+        value = value.get(part) or {}
+    return value

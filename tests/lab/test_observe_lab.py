@@ -1,0 +1,307 @@
+"""Observing lab clusters in every state they may be found in."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from talosmith.desired.target import Desired
+from talosmith.errors import Temporary
+from talosmith.lab import services
+from talosmith.model.machines import Machine
+from talosmith.model.secret import Secret
+from talosmith.observed import nodes as asking
+from talosmith.observed.world import EtcdSeen, NodeSeen, Unknown
+from talosmith.plan.gate import judge
+from talosmith.talos import ApplyMode, MaintenanceClient
+from talosmith.talos.channel import NodeChannel
+from tests.lab.lab_worlds import quick_bundle
+from tests.lab.observe_worlds import LabWorld, desired_of, lab_world
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+ALL = ["cp-1", "cp-2", "cp-3", "w-1", "w-2"]
+READS = {"Get", "List", "Version", "Read", "ServiceList", "EtcdStatus", "EtcdMemberList", "EtcdAlarmList"}
+
+
+@pytest.fixture
+async def world(tmp_path: Path, network: str) -> AsyncIterator[LabWorld]:
+    async with lab_world(tmp_path, network) as made:
+        yield made
+
+
+@pytest.fixture
+async def up(world: LabWorld) -> LabWorld:
+    await world.come_up()
+    return world
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Address and name of every call that is made, and `connect` for every connection."""
+    made: list[tuple[str, str]] = []
+    call, connect = NodeChannel.call, NodeChannel._create_connection
+
+    def counted(self: NodeChannel, name: str, *rest: Any, **more: Any) -> Any:
+        made.append((str(self.address), name.rpartition("/")[2]))
+        return call(self, name, *rest, **more)
+
+    async def connected(self: NodeChannel) -> Any:
+        made.append((str(self.address), "connect"))
+        return await connect(self)
+
+    monkeypatch.setattr(NodeChannel, "call", counted)
+    monkeypatch.setattr(NodeChannel, "_create_connection", connected)
+    return made
+
+
+def etcd(seen: NodeSeen) -> EtcdSeen:
+    assert isinstance(seen.etcd, EtcdSeen), seen.etcd
+    return seen.etcd
+
+
+def why(value: object) -> str:
+    assert isinstance(value, Unknown), value
+    return value.why
+
+
+async def test_where_nothing_is_nothing_is_found(world: LabWorld) -> None:
+    found = await world.look()
+    assert list(found.nodes) == ALL
+    assert {(seen.machine, seen.stage, seen.etcd, seen.kube) for seen in found.nodes.values()} == {(None,) * 4}
+    assert found.bootstrapped is False
+    assert found.kubernetes is None
+    assert found.etcd() is None
+    assert found.others == {}
+
+
+async def test_machines_in_maintenance_mode(world: LabWorld) -> None:
+    world.create(*ALL)
+    await world.until(lambda: world.stages() == {"maintenance"})
+    found = await world.look()
+    told = {one["name"]: one["fingerprint"] for one in world.control.list_machines()}
+    assert {name: seen.fingerprint for name, seen in found.nodes.items()} == told
+    assert {seen.stage for seen in found.nodes.values()} == {"maintenance"}
+    assert {seen.talos_version for seen in found.nodes.values()} == {"v1.13.9"}
+    assert not any(seen.configured or seen.etcd or seen.config for seen in found.nodes.values())
+    assert found.bootstrapped is False
+    assert found.kubernetes is None
+
+
+async def test_a_fingerprint_that_is_given_is_insisted_on(world: LabWorld) -> None:
+    world.create("cp-1", "cp-2")
+    await world.until(lambda: world.stages() == {"maintenance"})
+    other = world.control.list_machines("cp-2")[0]["fingerprint"]
+    wanted = world.desired.nodes["cp-1"]
+    world.desired.nodes["cp-1"] = dataclasses.replace(
+        wanted, machine=dataclasses.replace(wanted.machine, fingerprint=other)
+    )
+    found = await world.look()
+    assert "fingerprint" in found.nodes["cp-1"].stranger
+    assert isinstance(found.nodes["cp-1"].stage, Unknown)
+    assert found.nodes["cp-2"].stage == "maintenance"
+    assert isinstance(found.bootstrapped, Unknown)
+
+
+async def test_configured_nodes_wait_for_a_bootstrap(world: LabWorld) -> None:
+    world.create(*ALL)
+    await world.configure(*ALL)
+    await world.until(lambda: world.stages() == {"booting", "running"})
+    found = await world.look()
+    assert [etcd(found.nodes[name]).waiting for name in ALL[:3]] == [True] * 3
+    assert [found.nodes[name].etcd for name in ALL[3:]] == [None, None]
+    assert found.bootstrapped is False
+    assert found.kubernetes is None
+    assert found.nodes["cp-1"].config_digest == world.desired.nodes["cp-1"].digest
+    assert "etcd" in " ".join(found.nodes["cp-1"].unmet)
+
+
+async def test_a_running_cluster(up: LabWorld) -> None:
+    found = await up.look()
+    for name, seen in found.nodes.items():
+        assert (seen.name, seen.stage, seen.ready, seen.stranger) == (name, "running", True, "")
+        assert seen.config == up.desired.nodes[name].config
+        assert seen.config_digest == up.desired.nodes[name].digest
+        assert seen.talos_version == "v1.13.9"
+        assert len(seen.boot_id) == 36
+        assert not seen.pending_reboot
+    view = found.etcd()
+    assert view is not None
+    assert [(one.name, one.healthy, one.learner) for one in view.members] == [(name, True, False) for name in ALL[:3]]
+    assert view.agreed
+    assert found.bootstrapped is True
+    assert judge("restart", "cp-1", view)
+    assert found.others == {}
+
+
+async def test_one_connection_and_only_reading(up: LabWorld, calls: list[tuple[str, str]]) -> None:
+    await up.talos.close()
+    revisions = {name: machine.revision for name, machine in up.server.world.machines.items()}
+    spent = time.process_time()
+    await up.look()
+    spent = time.process_time() - spent
+    connections = [address for address, name in calls if name == "connect"]
+    assert sorted(connections) == sorted(str(node.node.ip) for node in up.desired.nodes.values())
+    assert {name for _, name in calls} - {"connect"} <= READS
+    assert len(calls) - len(connections) <= 3 * 8 + 2 * 4
+    assert {name: machine.revision for name, machine in up.server.world.machines.items()} == revisions
+    assert spent <= 0.5, "seconds of CPU for five nodes, the lab's own among them"
+
+
+async def test_a_dead_node_is_unknown_and_the_others_are_not(up: LabWorld) -> None:
+    up.control.add_fault("hang", machines=["cp-2"])
+    began = time.monotonic()
+    found = await up.look()
+    assert time.monotonic() - began < 12
+    assert isinstance(found.nodes["cp-2"].stage, Unknown)
+    assert isinstance(found.nodes["cp-2"].etcd, Unknown)
+    assert isinstance(found.nodes["cp-2"].config, Unknown)
+    assert [found.nodes[name].stage for name in ALL if name != "cp-2"] == ["running"] * 4
+    view = found.etcd()
+    assert view is not None
+    assert {one.name: one.healthy for one in view.members} == {"cp-1": True, "cp-2": False, "cp-3": True}
+    assert not judge("restart", "cp-1", view)
+    assert found.bootstrapped is True
+
+
+async def test_a_control_plane_that_is_off_may_have_etcd(world: LabWorld) -> None:
+    world.create(*ALL)
+    await world.configure(*ALL)
+    await world.until(lambda: world.stages() == {"booting", "running"})
+    world.control.power_off(["cp-3", "w-1"])
+    found = await world.look()
+    assert found.nodes["cp-3"].stage is None
+    assert "cp-3" in why(found.bootstrapped)
+    assert found.nodes["w-1"].etcd is None
+    assert isinstance(found.nodes["w-1"].machine, Machine)
+
+
+async def test_another_clusters_node_is_a_stranger(world: LabWorld, tmp_path: Path, network: str) -> None:
+    """Promise 47, by its authority."""
+    theirs = desired_of(tmp_path / "theirs", network, 3, 2)
+    world.create("cp-1")
+    await world.until(lambda: world.stages() == {"maintenance"})
+    await world.maintenance.node(world.control.list_machines("cp-1")[0]["address"]).apply_config(
+        theirs.nodes["cp-1"].config
+    )
+    await world.until(lambda: world.stages() == {"booting"})
+    found = await world.look()
+    assert "not signed by this cluster's authority" in found.nodes["cp-1"].stranger
+    assert not found.nodes["cp-1"].configured
+    assert isinstance(found.bootstrapped, Unknown)
+
+
+async def test_a_node_with_our_authority_and_another_cluster_id_is_a_stranger(
+    world: LabWorld, tmp_path: Path, network: str
+) -> None:
+    """Promise 47, by the cluster's id."""
+    mine = world.desired
+    twin = Desired(mine.cluster, dataclasses.replace(mine.bundle, cluster_id=quick_bundle().cluster_id[::-1]))
+    world.create("cp-1")
+    await world.until(lambda: world.stages() == {"maintenance"})
+    address = str(mine.nodes["cp-1"].node.ip)
+    await world.maintenance.node(address).apply_config(twin.nodes["cp-1"].config)
+    await world.until(lambda: world.stages() == {"booting"})
+    found = await world.look()
+    assert "another cluster" in found.nodes["cp-1"].stranger
+    assert isinstance(found.nodes["cp-1"].stage, Unknown)
+    assert isinstance(found.nodes["cp-1"].etcd, Unknown)
+
+
+async def test_another_node_of_the_cluster_is_no_stand_in(world: LabWorld) -> None:
+    world.create("cp-1")
+    await world.until(lambda: world.stages() == {"maintenance"})
+    address = str(world.desired.nodes["cp-1"].node.ip)
+    await world.maintenance.node(address).apply_config(world.desired.nodes["cp-2"].config)
+    await world.until(lambda: world.stages() == {"booting"})
+    found = await world.look()
+    assert "`cp-2`" in found.nodes["cp-1"].stranger
+
+
+async def test_what_the_inventory_no_longer_has(up: LabWorld, tmp_path: Path, network: str) -> None:
+    cluster = up.desired.cluster
+    fewer = dataclasses.replace(cluster, nodes=tuple(n for n in cluster.nodes if n.name not in ("cp-3", "w-2")))
+    found = await up.look(Desired(fewer, up.desired.bundle))
+    assert list(found.nodes) == ["cp-1", "cp-2", "w-1"]
+    assert set(found.others) == {"cp-3", "w-2"}
+    assert etcd(found.others["cp-3"]).healthy
+    up.control.delete(["cp-3"])
+    gone = await up.look(Desired(fewer, up.desired.bundle))
+    assert gone.others["cp-3"].machine is None, "a member whose machine is gone"
+    view = gone.etcd()
+    assert view is not None
+    assert {one.name: one.healthy for one in view.members} == {"cp-1": True, "cp-2": True, "cp-3": False}
+
+
+async def test_etcd_that_is_stopped_has_its_data(up: LabWorld) -> None:
+    leader = up.control.status()["etcd"][0]["leader"]
+    name = next(name for name in ALL[:3] if name != leader)
+    services.stop(up.server.world, up.server.world.machines[name], "etcd")  # Talos does not do it on request
+    up.server.engine.commit()
+    found = await up.look()
+    seen = etcd(found.nodes[name])
+    assert (seen.state, seen.healthy, seen.waiting, seen.members) == ("Finished", False, False, ())
+    view = found.etcd()
+    assert view is not None
+    assert {one.name: one.healthy for one in view.members} == {one: one != name for one in ALL[:3]}
+
+
+async def test_one_of_three_with_data_is_enough_to_be_bootstrapped(tmp_path: Path, network: str) -> None:
+    async with lab_world(tmp_path, network, 3, 0) as world:
+        world.create("cp-1", "cp-2", "cp-3")
+        await world.configure("cp-1")
+        await world.bootstrap("cp-1")
+        found = await world.look()
+        assert found.bootstrapped is True
+        assert [found.nodes[name].stage for name in ("cp-2", "cp-3")] == ["maintenance"] * 2
+
+
+async def test_a_staged_config_waits_for_a_reboot(up: LabWorld) -> None:
+    text = up.desired.nodes["w-1"].config.reveal() + "---\napiVersion: v1alpha1\nkind: KmsgLogConfig\nname: a\n"
+    text += "url: tcp://192.0.2.1:1\n"
+    node = up.talos.node(str(up.desired.nodes["w-1"].node.ip))
+    await node.apply_config(text, ApplyMode.STAGED)
+    found = await up.look()
+    assert found.nodes["w-1"].pending_reboot
+    assert found.nodes["w-1"].config == Secret(text)
+    assert found.nodes["w-1"].config_digest != up.desired.nodes["w-1"].digest
+    assert not found.nodes["w-2"].pending_reboot
+
+
+async def test_the_same_config_written_otherwise_has_the_same_digest(up: LabWorld) -> None:
+    text = "# by hand\n" + up.desired.nodes["w-1"].config.reveal().replace("machine:\n", "machine:\n    env: {}\n", 1)
+    node = up.talos.node(str(up.desired.nodes["w-1"].node.ip))
+    await node.apply_config(text, ApplyMode.STAGED)
+    found = await up.look()
+    assert found.nodes["w-1"].config_digest == up.desired.nodes["w-1"].digest
+
+
+async def test_without_word_of_the_provider_nodes_are_asked_all_the_same(up: LabWorld) -> None:
+    up.provider.broken = Temporary("the hypervisor is away")
+    found = await up.look()
+    assert {seen.stage for seen in found.nodes.values()} == {"running"}
+    assert all("hypervisor" in why(seen.machine) for seen in found.nodes.values())
+
+
+async def test_calls_that_fail_are_unknown_one_by_one(up: LabWorld) -> None:
+    up.control.add_fault("fail", machines=["w-1"], method="Version")
+    up.control.add_fault("fail", machines=["cp-1"], method="EtcdMemberList")
+    found = await up.look()
+    assert "Version" in why(found.nodes["w-1"].talos_version)
+    assert found.nodes["w-1"].stage == "running"
+    assert not etcd(found.nodes["cp-1"]).healthy
+    assert "EtcdMemberList" in " ".join(etcd(found.nodes["cp-1"]).errors)
+
+
+async def test_somebody_at_an_address_that_should_be_free_is_noticed(up: LabWorld) -> None:
+    looker = asking.NodeLooker(up.desired, up.talos, up.maintenance, at_once=4, connecting=4)
+    address = str(up.desired.nodes["w-1"].node.ip)
+    assert "of this cluster" in await looker.answers("w-1", address)
+    async with MaintenanceClient() as other:
+        stranger = asking.NodeLooker(up.desired, up.talos, other, at_once=4, connecting=4)
+        assert await stranger.answers("w-9", address.rpartition(".")[0] + ".99") == ""
