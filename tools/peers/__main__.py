@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from tools.peers import PARTS, RECIPES, PeerUnavailable, build, built
+from tools.peers import PARTS, RECIPES, PeerUnavailable, build, built, libvirt_recipes
 from tools.peers.helm_recipes import CHARTS, fetch_charts
 
 
@@ -29,7 +29,7 @@ def main(names: list[str]) -> int:
         else:
             print(f"{recipe.name} {recipe.version}: built in {time.monotonic() - started:.0f} s", flush=True)
     if not names:
-        failed += _charts()
+        failed += _charts() + _libvirt()
     return 1 if failed else 0
 
 
@@ -44,6 +44,20 @@ def _charts() -> int:
             print(f"charts of {module.module} {module.version}: FAILED\n{problem}", flush=True)
     print(f"charts of {len(CHARTS) - failed} modules: there", flush=True)
     return failed
+
+
+def _libvirt() -> int:
+    """Debian's packages, and the kernel of a small guest; 1 if they could not be had."""
+    if sys.platform != "linux":
+        print("libvirt: left out, it is for Linux alone", flush=True)
+        return 0
+    try:
+        libvirt_recipes.prepare()
+    except PeerUnavailable as problem:
+        print(f"libvirt: FAILED\n{problem}", flush=True)
+        return 1
+    print("libvirt, QEMU and the guest's kernel: there", flush=True)
+    return 0
 
 
 if __name__ == "__main__":

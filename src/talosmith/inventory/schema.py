@@ -15,6 +15,7 @@ from talosmith.model.values import (
     Address,
     Disk,
     DiskSize,
+    Fingerprint,
     FullVersion,
     Host,
     LabelKey,
@@ -101,6 +102,8 @@ class NodeOverride(NodeSettings):
     ip: Address | None = None
     mac_addr: Mac | None = None
     vmid: Vmid | None = None
+    fingerprint: Fingerprint | None = None
+    """of the certificate that the machine shows in maintenance mode, from its console; then no other is taken"""
 
 
 class NodeEntry(NodeOverride):

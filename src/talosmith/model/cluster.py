@@ -49,6 +49,7 @@ class Node:
     ip: IpAddress
     mac: str | None  # None where the provider chooses it
     vmid: int | None = None
+    fingerprint: str | None = None  # of its certificate in maintenance mode, where the user knows it
     cpu: int | None = None  # None where the machine is what it is
     ram_mib: int | None = None
     disk_mib: int | None = None

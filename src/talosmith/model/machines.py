@@ -58,4 +58,5 @@ class Machine:
     cpu: int | None = None
     ram_mib: int | None = None
     disks_mib: tuple[int, ...] = ()
+    seeded: bool = False  # the seed with its config is still attached to it
     tags: Mapping[str, str] = field(default_factory=dict)

@@ -44,6 +44,15 @@ def _libvirt_uri(value: str) -> str:
     return value
 
 
+def _checksum(value: str) -> str:
+    kind, _, digits = value.lower().rpartition(":")
+    if not re.fullmatch(
+        {"": r"[0-9a-f]{64}", "sha256": r"[0-9a-f]{64}", "sha512": r"[0-9a-f]{128}"}.get(kind, "-"), digits
+    ):
+        raise wrong("this is not a checksum", fix="64 hexadecimal digits of SHA-256, or sha512: and 128 of them")
+    return f"{kind or 'sha256'}:{digits}"
+
+
 class Libvirt(ProviderSection):
     """Virtual machines on a KVM host, here or over ssh."""
 
@@ -58,7 +67,23 @@ class Libvirt(ProviderSection):
     """libvirt network to attach to"""
     bridge: str | None = None
     """host bridge to attach to, instead of a libvirt network"""
+    make_network: Literal["nat", "isolated"] | None = None
+    """make the network if the host has none of its name: the host gets the gateway's address in it"""
+    pool_path: Annotated[str, Field(pattern="^/")] | None = None
+    """folder on the host for the pool, which is made if there is none of its name"""
+    image: str | None = None
+    """disk image that machines start from, a file here or a URL; the image factory's if left out"""
+    image_checksum: Annotated[str, AfterValidator(_checksum)] | None = None
+    """SHA-256 of the image, or `sha512:…`, as it is served: before it is unpacked"""
     domain_type: Literal["auto", "kvm", "qemu"] = "auto"
+    """`auto` is kvm where the host offers it; `qemu` is software emulation, many times slower"""
+    firmware: Literal["bios", "uefi"] = "bios"
+    tpm: bool = False
+    """an emulated TPM 2.0; needs swtpm on the host"""
+    cpu_model: str | None = None
+    """a model of libvirt's; if left out the host's own CPU, or all that the emulation can"""
+    autostart: bool = True
+    """machines start with their host"""
 
 
 class VmidBase(Section):
@@ -180,6 +205,10 @@ class Metal(ProviderSection):
     platform = "metal"
     sized = False
     virtual = False
+
+    search: bool = False
+    """find machines that are not at their `ip` yet by their MAC address: sends a packet to every address of
+    node_cidr, which is a /22 at most"""
 
 
 PROVIDERS: dict[str, type[ProviderSection]] = {

@@ -5,6 +5,8 @@ They are pydantic types, so the same definitions check files, make the editor's 
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -226,6 +228,22 @@ def _secret(value: Any) -> SecretRef:
     )
 
 
+def _fingerprint(value: Any) -> str:
+    """In base64, as Talos writes it on the console; hex is taken too."""
+    text = _text(value, "a fingerprint").strip().replace(":", "")
+    try:
+        digest = bytes.fromhex(text) if len(text) == 64 else base64.b64decode(text, validate=True)
+    except (ValueError, binascii.Error):
+        digest = b""
+    if len(digest) != 32:
+        raise wrong(
+            f"`{value}` is not a fingerprint of a certificate",
+            why="a machine in maintenance mode shows it on its console: 44 characters of base64",
+            fix="copy it from there; 64 hexadecimal digits are fine too",
+        )
+    return base64.b64encode(digest).decode()
+
+
 def _label_key(value: Any) -> str:
     text = _text(value, "a label's name")
     prefix, slash, name = text.rpartition("/")
@@ -260,6 +278,7 @@ SecretReference = Annotated[
     SecretRef,
     *_kind(_secret, "where the secret is: `sops:key` or `env:NAME`", pattern="^(env|sops):[A-Za-z0-9_.-]+$"),
 ]
+Fingerprint = Annotated[str, *_kind(_fingerprint, "SHA-256 of a certificate's public key, base64 or hex")]
 LabelKey = Annotated[str, *_kind(_label_key, "Kubernetes label name")]
 LabelValue = Annotated[str, *_kind(_label_value, "Kubernetes label value")]
 Taint = Annotated[str, *_kind(_taint, "`key=value:Effect`", examples=["dedicated=gpu:NoSchedule"])]

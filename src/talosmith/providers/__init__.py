@@ -1,1 +1,38 @@
 """Where machines come from: one folder for each provider, one protocol for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talosmith.errors import Permanent
+from talosmith.model.providers import Lab, Libvirt, Metal
+
+if TYPE_CHECKING:
+    from talosmith.desired.secrets_file import Secrets
+    from talosmith.model.cluster import Cluster
+    from talosmith.model.machines import Owner
+    from talosmith.providers.base import Provider
+
+
+def provider_for(cluster: Cluster, owner: Owner, secrets: Secrets | None) -> Provider:
+    """The provider that the cluster's inventory names. Nothing is connected to, started or read yet.
+
+    Each is imported only when it is used: nobody waits for libraries of providers that are not theirs.
+    """
+    section = cluster.provider
+    if isinstance(section, Lab):
+        from talosmith.providers.lab import lab_provider
+
+        return lab_provider(cluster, section, owner)
+    if isinstance(section, Libvirt):
+        from talosmith.providers.libvirt import libvirt_provider
+
+        return libvirt_provider(cluster, section, owner)
+    if isinstance(section, Metal):
+        from talosmith.providers.metal import metal_provider
+
+        return metal_provider(cluster, section, owner, secrets)
+    raise Permanent(
+        f"the provider `{section.name}` is not built yet",
+        hint="use `metal` with machines that you make yourself, or `lab` to try things out",
+    )

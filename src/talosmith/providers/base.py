@@ -64,3 +64,11 @@ class HasConsole(Protocol):
     """What the machine wrote on its console."""
 
     async def console(self, machine: Machine, lines: int = 50) -> str: ...
+
+
+@runtime_checkable
+class HasSeeds(Protocol):
+    """Machines find their config on a disk of their own, which holds secrets and is not needed for long."""
+
+    async def forget_seed(self, machine: Machine) -> bool:
+        """Takes the seed away from the machine and deletes it. Whether there was one."""

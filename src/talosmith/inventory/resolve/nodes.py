@@ -119,6 +119,7 @@ class _Maker:
             ip=ip,
             mac=said.get("mac_addr") or self._mac(name),
             vmid=said.get("vmid") or self._vmid(name),
+            fingerprint=said.get("fingerprint"),
             cpu=said.get("cpu"),
             ram_mib=said.get("ram"),
             disk_mib=disk_mib,

@@ -1,4 +1,4 @@
-"""No two nodes are the same: names, MAC addresses, VMIDs."""
+"""No two nodes are the same: names, MAC addresses, VMIDs, certificates."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ def macs_differ(resolved: Resolved) -> Iterator[Finding]:
 
 def vmids_differ(resolved: Resolved) -> Iterator[Finding]:
     yield from _same(resolved, "vmid", "VMID", lambda node: node.vmid)
+
+
+def fingerprints_differ(resolved: Resolved) -> Iterator[Finding]:
+    for first, _, node, place in twins(resolved, lambda node: node.fingerprint):
+        if first.name != node.name:
+            what = f"`{node.name}` and `{first.name}` have the same fingerprint"
+            why = "each machine makes a certificate of its own when it boots into maintenance mode"
+            yield error(place.of("fingerprint"), what, why, "read both from the consoles again")
 
 
 def twins(resolved: Resolved, value: Callable[[Node], Hashable | None]) -> Iterator[tuple[Node, Place, Node, Place]]:

@@ -11,6 +11,7 @@ from talosmith.model.providers import PROVIDERS, Aws, Lab, Libvirt, Metal, Proxm
 # Settings of nodes that only some providers know what to do with.
 _ONLY_FOR = {
     "vmid": ("proxmox",),
+    "fingerprint": ("metal",),
     "instance_type": ("aws",),
     "az": ("aws",),
     "extra_disks": ("lab", "libvirt", "proxmox", "aws"),
@@ -18,6 +19,7 @@ _ONLY_FOR = {
     "ram": ("lab", "libvirt", "proxmox", "docker"),
 }
 AWS_PREFIXES = range(16, 25)
+LARGEST_SEARCH = 1024  # addresses
 
 
 def one_provider(resolved: Resolved) -> Iterator[Finding]:
@@ -100,6 +102,21 @@ def metal_knows_its_card(resolved: Resolved) -> Iterator[Finding]:
         if node.mac is None and node.interface is None and node.bond is None:
             what = f"`{node.name}`: which network card gets the address {node.ip}?"
             yield error(place.path, what, fix="set `mac_addr`, or `interface` to its name")
+
+
+def metal_search_is_bounded(resolved: Resolved) -> Iterator[Finding]:
+    """A packet to each address is polite in a small network only, and machines are known by their MAC addresses."""
+    provider, network = resolved.cluster.provider, resolved.cluster.network.node_cidr
+    if not isinstance(provider, Metal) or not provider.search:
+        return
+    if network is None:
+        what, fix = "there is no network to search", "set `network.node_cidr`, or remove this"
+        yield error(("metal", "search"), what, fix=fix)
+    elif network.version != 4 or network.num_addresses > LARGEST_SEARCH:
+        what = f"{network} cannot be searched: it is not an IPv4 network of at most {LARGEST_SEARCH} addresses"
+        yield error(("metal", "search"), what, fix="give each machine its `ip` by DHCP, and remove this")
+    elif all(node.mac is None for node in resolved.cluster.nodes):
+        yield error(("metal", "search"), "no node has a MAC address to search for", fix="set `mac_addr`")
 
 
 def dhcp_is_told(resolved: Resolved) -> Iterator[Finding]:

@@ -1,0 +1,122 @@
+"""The background process of a cluster's lab: made with the first machine, gone with the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+import anyio
+from anyio import to_thread
+
+from talosmith.errors import Permanent, Temporary, UsageError
+from talosmith.lab import process
+from talosmith.lab.client import LabClient
+from talosmith.lab.process import Made, Place
+from talosmith.providers.base import Finding
+from talosmith.providers.lab.calls import LabCalls
+
+T = TypeVar("T")
+
+
+class Calls(Protocol):
+    async def __call__(self, what: str, **arguments: Any) -> Any: ...
+
+
+class Home(Protocol):
+    """Where the machines of one cluster live."""
+
+    name: str
+
+    async def enter(self) -> Calls | None:
+        """None if there is no lab. One that was stopped is started again, for it has the machines."""
+
+    async def make(self) -> Calls:
+        """The same, but a lab that is not there is made."""
+
+    async def delete(self) -> None:
+        """With all machines in it."""
+
+    def look(self) -> list[Finding]:
+        """Whether it could be made as it should be."""
+
+
+class BackgroundLab:
+    def __init__(self, name: str, made: Made) -> None:
+        self.name = name
+        self._made = made
+        self._starting = anyio.Lock()
+
+    async def enter(self) -> Calls | None:
+        return await self._started(None) if self._place.exists() else None
+
+    async def make(self) -> Calls:
+        return await self._started(None if self._place.exists() else self._made)
+
+    async def delete(self) -> None:
+        await _in_thread(lambda: process.stop(self.name, delete=True))
+
+    def look(self) -> list[Finding]:
+        place, found = self._place, []
+        holder = process.holder_of(self._made.network, but=self.name)
+        if holder is not None:
+            found.append(
+                Finding(
+                    level="error",
+                    check="the lab's network",
+                    cause=f"{self._made.network} is in use by the lab {holder.name!r}",
+                    evidence=f"{holder.name!r} has {holder.made().network}",
+                    fix="set `network.node_cidr` to another part of 127.0.0.0/8, or delete that lab with its "
+                    f"machines: talosmith lab stop {holder.name} --delete",
+                )
+            )
+        try:
+            process.look_for_programs(place.made() if place.exists() else self._made)
+        except UsageError as problem:
+            found.append(Finding(level="error", check="the lab's Kubernetes", cause=str(problem), fix=problem.hint))
+        if place.exists() and (kept := place.made().kubernetes) != self._made.kubernetes:
+            found.append(
+                Finding(
+                    level="warning",
+                    check="the lab's Kubernetes",
+                    cause=f"the lab {self.name!r} was made with `kubernetes: {kept}`, and keeps it",
+                    evidence=f"the inventory says `{self._made.kubernetes}`",
+                    fix="destroy the cluster and bring it up again to change it",
+                )
+            )
+        if place.exists() and place.made().clock != self._made.clock:
+            found.append(
+                Finding(
+                    level="warning",
+                    check="the lab's clock",
+                    cause=f"the lab {self.name!r} was made with the clock `{place.made().clock}`, and keeps it",
+                    evidence=f"the inventory says `{self._made.clock}`",
+                    fix="destroy the cluster and bring it up again to change it",
+                )
+            )
+        return found or [Finding(level="ok", check="the lab", evidence=self.name)]
+
+    @property
+    def _place(self) -> Place:
+        return Place(self.name)
+
+    async def _started(self, made: Made | None) -> LabCalls:
+        async with self._starting:
+            return LabCalls(await _in_thread(lambda: self._client(made)))
+
+    def _client(self, made: Made | None) -> LabClient:
+        place = self._place
+        if not (place.runs() and place.running_file.exists()):
+            return process.start(self.name, made)
+        try:
+            return place.client()
+        except (UsageError, Permanent) as gone:  # it stopped in the very moment
+            raise Temporary(str(gone), hint=gone.hint) from None
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    try:
+        return await to_thread.run_sync(work)
+    except UsageError as problem:
+        raise Permanent(str(problem), hint=problem.hint) from None
+    except OSError as problem:
+        raise Permanent(f"the lab's files: {problem}", hint=f"see {process.labs_folder()}") from None

@@ -1,0 +1,181 @@
+"""The machines of one cluster in its lab.
+
+A machine has the node's name there, and a lab takes no name twice: that is what makes a second of the same
+impossible, whoever asks and however often.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anyio
+
+from talosmith.errors import Permanent, Temporary
+from talosmith.lab.refusals import MachineExists, NoSuchMachine
+from talosmith.model.machines import CLUSTER_TAG, NODE_TAG, ROLE_TAG, Machine, MachineSpec, Owner
+from talosmith.model.secret import Secret
+from talosmith.providers.base import Finding
+from talosmith.providers.lab.home import Calls, Home
+
+_MIB = 1024**2
+_API_PORT = 50000
+
+
+class LabProvider:
+    name = "lab"
+    seeds = False
+    creates = True
+
+    def __init__(self, owner: Owner, home: Home) -> None:
+        self._owner = owner
+        self._home = home
+        self._leaving = anyio.Lock()  # who takes the last machine away is told apart from the others
+
+    async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
+        findings = self._home.look()
+        there = {machine.name for machine in await self.find()}
+        taken = [
+            f"{spec.ip} ({spec.name}): {problem}"
+            for spec in specs
+            if spec.name not in there and (problem := _not_free(str(spec.ip)))
+        ]
+        if taken:
+            fix = "end what listens there, or set `network.node_cidr` to another part of 127.0.0.0/8"
+            cause = "machines cannot answer at their addresses"
+            findings.append(
+                Finding(level="error", check="addresses", cause=cause, evidence="; ".join(taken), fix=fix)
+            )
+        else:
+            findings.append(Finding(level="ok", check="addresses", evidence=f"{len(specs)} are free or ours"))
+        return findings
+
+    async def find(self) -> list[Machine]:
+        calls = await self._home.enter()
+        if calls is None:
+            return []
+        return [_machine(one) for one in await calls("machine.list") if self._is_ours(one)]
+
+    async def create(self, spec: MachineSpec, seed: Secret | None = None) -> Machine:
+        calls = await self._home.make()
+        found = await _get(calls, spec.name)
+        if found is None:
+            try:
+                return _machine(await calls("machine.create", name=spec.name, **self._hardware(spec, seed)))
+            except MachineExists:  # since we have looked
+                found = await _get(calls, spec.name)
+        if found is None:
+            raise Temporary(f"{spec.name} was there, and is gone again", hint="is somebody else at work in this lab?")
+        if not self._is_ours(found):
+            whose = found["tags"].get(CLUSTER_TAG)
+            raise Permanent(
+                f"the lab {self._home.name!r} has a machine {spec.name!r} that is not this cluster's",
+                hint=(f"it belongs to another cluster {whose!r}; " if whose else "somebody made it by hand; ")
+                + f"if it can go: talosmith lab machine delete {spec.name} --lab {self._home.name}",
+            )
+        return _machine(found)
+
+    async def destroy(self, machine: Machine) -> None:
+        async with self._leaving:
+            calls = await self._home.enter()
+            found = await _get(calls, machine.name) if calls else None
+            if calls is None or found is None or found["uuid"] != machine.id or not self._is_ours(found):
+                return
+            if (await calls("status"))["machines"] == 1:
+                # One act, so that no empty lab stays behind if we are interrupted.
+                await self._home.delete()
+                return
+            try:
+                await calls("machine.delete", names=[machine.name], uuid=machine.id)
+            except NoSuchMachine:
+                return
+
+    async def power(self, machine: Machine, on: bool) -> None:
+        await self._act(machine, "machine.power-on" if on else "machine.power-off")
+
+    async def resize(self, machine: Machine, spec: MachineSpec) -> Machine:
+        sizes = {"cpu": spec.cpu, "memory_mib": spec.ram_mib, "disk_sizes": [size * _MIB for size in spec.disks_mib]}
+        return _machine((await self._act(machine, "machine.resize", **sizes))[0])
+
+    async def console(self, machine: Machine, lines: int = 50) -> str:
+        calls = await self._ours(machine)
+        return str(await calls("machine.console", name=machine.name, lines=lines))
+
+    async def close(self) -> None:
+        """Every call has a connection of its own."""
+
+    def _hardware(self, spec: MachineSpec, seed: Secret | None) -> dict[str, Any]:
+        wanted = {
+            "address": str(spec.ip),
+            "mac": spec.mac,
+            "cpu": spec.cpu,
+            "memory_mib": spec.ram_mib,
+            "disk_sizes": [size * _MIB for size in spec.disks_mib] or None,
+            "version": spec.talos_version or None,
+            "config": seed.reveal() if seed else None,
+            "tags": self._owner.tags(spec.name, spec.role),
+        }
+        return {key: value for key, value in wanted.items() if value is not None}
+
+    def _is_ours(self, described: Mapping[str, Any]) -> bool:
+        tags = described["tags"]
+        return self._owner.owns(tags) and tags.get(NODE_TAG) == described["name"] and ROLE_TAG in tags
+
+    async def _ours(self, machine: Machine) -> Calls:
+        """The lab, if it still has this very machine."""
+        calls = await self._home.enter()
+        found = await _get(calls, machine.name) if calls else None
+        if calls is None or found is None or found["uuid"] != machine.id or not self._is_ours(found):
+            raise _gone(machine)
+        return calls
+
+    async def _act(self, machine: Machine, what: str, **arguments: Any) -> Any:
+        calls = await self._ours(machine)
+        try:
+            return await calls(what, names=[machine.name], uuid=machine.id, **arguments)
+        except NoSuchMachine:
+            raise _gone(machine) from None
+
+
+async def _get(calls: Calls, name: str) -> dict[str, Any] | None:
+    """By its name, which the lab knows at once; lists may be late."""
+    try:
+        found: dict[str, Any] = (await calls("machine.list", name=name))[0]
+    except NoSuchMachine:
+        return None
+    return found
+
+
+def _machine(described: Mapping[str, Any]) -> Machine:
+    tags = described["tags"]
+    return Machine(
+        id=described["uuid"],
+        name=tags[NODE_TAG],
+        role=tags[ROLE_TAG],
+        power=described["power"],
+        addresses=(described["endpoint"],),
+        fingerprint=described["fingerprint"],
+        cpu=described["cpu"],
+        ram_mib=described["memory_mib"],
+        disks_mib=tuple(disk["size"] // _MIB for disk in described["disks"]),
+        tags=tags,
+    )
+
+
+def _gone(machine: Machine) -> Permanent:
+    return Permanent(f"the machine {machine.name!r} is gone", hint="plan again: the lab has changed meanwhile")
+
+
+def _not_free(address: str) -> str:
+    """Why nobody can listen there; empty if somebody can."""
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        try:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((address, _API_PORT))
+        except OSError as problem:
+            if problem.errno == errno.EADDRINUSE:
+                return f"somebody else listens on port {_API_PORT}"
+            return str(problem.strerror)
+    return ""

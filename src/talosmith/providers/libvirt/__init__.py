@@ -1,0 +1,60 @@
+"""Virtual machines on a libvirt host, here or elsewhere: nothing is installed there and nobody logs in by hand."""
+
+from __future__ import annotations
+
+from talosmith.desired import nocloud
+from talosmith.desired.images import Schematic
+from talosmith.desired.machine.node import image_of
+from talosmith.desired.outputs import seed_networks
+from talosmith.errors import Permanent
+from talosmith.model.cluster import Cluster
+from talosmith.model.machines import MachineSpec, Owner
+from talosmith.model.providers import Libvirt
+from talosmith.model.secret import Secret
+from talosmith.providers.libvirt.connection import Host
+from talosmith.providers.libvirt.images import Source
+from talosmith.providers.libvirt.networks import Network, wanted
+from talosmith.providers.libvirt.provider import LibvirtProvider, Wishes
+
+__all__ = ["LibvirtProvider", "libvirt_provider"]
+
+
+def libvirt_provider(cluster: Cluster, section: Libvirt, owner: Owner) -> LibvirtProvider:
+    secure = [node.name for node in cluster.nodes if node.image.secureboot]
+    if secure:
+        raise Permanent(
+            f"secure boot is not there for machines on libvirt, and {', '.join(secure)} would need it",
+            hint="set `image.secureboot: false`; `firmware: uefi` with `tpm: true` works without it",
+        )
+
+    def seed(spec: MachineSpec, config: Secret | None) -> bytes:
+        node = cluster.node(spec.name)
+        return seed_iso(spec.name, config, seed_networks(cluster, node))
+
+    def image(spec: MachineSpec) -> Source:
+        if section.image:
+            return Source(section.image, section.image_checksum or "")
+        request = image_of(cluster, cluster.node(spec.name))
+        schematic = "" if request.schematic else Schematic(request.extensions, request.kernel_args).to_text()
+        place = request.url(request.disk_image)
+        return Source(place, section.image_checksum or "", schematic, f"https://{request.factory}/schematics")
+
+    return LibvirtProvider(owner, Host(section.uri), Wishes(section, seed, image, _network(cluster, section, owner)))
+
+
+def seed_iso(name: str, config: Secret | None, networks: list[nocloud.SeedNetwork]) -> bytes:
+    """Without a config the machine waits for one, but already at its own address."""
+    if config is not None:
+        return nocloud.iso(nocloud.seed(name, config.reveal(), networks))
+    files = {nocloud.META_DATA: nocloud.meta_data(name).encode()}
+    if networks:
+        files[nocloud.NETWORK_CONFIG] = nocloud.network_config(networks).encode()
+    return nocloud.iso(files)
+
+
+def _network(cluster: Cluster, section: Libvirt, owner: Owner) -> Network | None:
+    network = cluster.network
+    if section.make_network is None or section.bridge or network.node_cidr is None:
+        return None
+    gateway = str(network.gateway) if network.gateway else ""
+    return wanted(section.network or "default", owner, section.make_network, network.node_cidr, gateway)

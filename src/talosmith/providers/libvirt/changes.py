@@ -1,0 +1,81 @@
+"""Changes of a machine that is there. What its owner has set by hand besides stays as it is: its XML is edited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from talosmith.errors import Permanent
+from talosmith.model.machines import Machine, MachineSpec
+from talosmith.providers.libvirt.connection import libvirt
+from talosmith.providers.libvirt.domain import Domain, drive
+from talosmith.providers.libvirt.xml import child, parse, text_of
+
+_MIB = 2**20
+
+
+def refuse_less(before: Machine, wanted: MachineSpec) -> None:
+    """A disk that gets smaller loses what is at its end."""
+    for number, (has, wants) in enumerate(zip(before.disks_mib, wanted.disks_mib, strict=False)):
+        if wants < has:
+            raise Permanent(
+                f"{before.name}: disk {number} has {has} MiB and would shrink to {wants} MiB",
+                hint="disks only grow; replace the node to have a smaller one",
+            )
+    if len(wanted.disks_mib) < len(before.disks_mib):
+        raise Permanent(
+            f"{before.name} has {len(before.disks_mib)} disks and would lose some of them",
+            hint="replace the node, or take the disk away by hand",
+        )
+
+
+def needs_restart(before: Machine, wanted: MachineSpec) -> bool:
+    """Growing disks needs none."""
+    return (
+        (wanted.cpu or before.cpu, wanted.ram_mib or before.ram_mib) != (before.cpu, before.ram_mib)
+        or len(wanted.disks_mib) > len(before.disks_mib)
+    )  # fmt: skip
+
+
+def grow(connection: Any, domain: Any, described: Domain, sizes_mib: tuple[int, ...]) -> None:
+    for path, mib in zip(described.disks, sizes_mib, strict=False):
+        volume = connection.storageVolLookupByPath(path)
+        if mib * _MIB <= volume.info()[1]:
+            continue
+        if domain.isActive():
+            domain.blockResize(path, mib * _MIB, libvirt().VIR_DOMAIN_BLOCK_RESIZE_BYTES)
+        else:
+            volume.resize(mib * _MIB)
+
+
+def redefine(connection: Any, domain: Any, wanted: MachineSpec, disks: tuple[str, ...]) -> None:
+    """For its next start."""
+    library = libvirt()
+    before = domain.XMLDesc(library.VIR_DOMAIN_XML_INACTIVE | library.VIR_DOMAIN_XML_SECURE)
+    tree = parse(before)
+    for tag in ("memory", "currentMemory"):
+        at = tree.find(tag)
+        if at is not None and wanted.ram_mib:
+            at.text, at.attrib["unit"] = str(wanted.ram_mib * 1024), "KiB"
+    cpus = tree.find("vcpu")
+    if cpus is not None and wanted.cpu:
+        cpus.text = str(wanted.cpu)
+        cpus.attrib.pop("current", None)
+    devices = tree.find("devices")
+    there = [] if devices is None else devices.findall("disk[@device='disk']")
+    if devices is not None:
+        for number in range(len(there), len(disks)):
+            disk = child(devices, "disk", type="file", device="disk")
+            child(disk, "driver", name="qemu", type="qcow2", discard="unmap")
+            child(disk, "source", file=disks[number])
+            child(disk, "target", dev=f"vd{chr(ord('a') + number)}", bus="virtio")
+            child(disk, "serial", f"disk{number}")
+    connection.defineXML(text_of(tree))
+
+
+def put_in_drive(domain: Any, path: str) -> None:
+    """Now and for the next start. A seed that is being read is taken out all the same."""
+    library = libvirt()
+    flags = library.VIR_DOMAIN_AFFECT_CONFIG | library.VIR_DOMAIN_DEVICE_MODIFY_FORCE
+    if domain.isActive():
+        flags |= library.VIR_DOMAIN_AFFECT_LIVE
+    domain.updateDeviceFlags(text_of(drive(path)), flags)

@@ -1,0 +1,354 @@
+"""The machines of one cluster on a libvirt host.
+
+A machine is a domain, and libvirt takes no name twice: to define it is what makes it ours, and everything before that
+(disks, seed) carries a uuid of its own and is nobody's until then. Who comes second takes his own volumes away again
+and has the machine of who came first.
+"""
+
+from __future__ import annotations
+
+import uuid as uuids
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio import to_thread
+
+from talosmith.errors import TalosmithError
+from talosmith.model.machines import Machine, MachineSpec, Owner
+from talosmith.model.providers import Libvirt
+from talosmith.model.secret import Secret
+from talosmith.providers.base import Finding
+from talosmith.providers.libvirt import changes
+from talosmith.providers.libvirt.capabilities import Capabilities, capabilities
+from talosmith.providers.libvirt.connection import Host, found, libvirt
+from talosmith.providers.libvirt.domain import Domain, read, render
+from talosmith.providers.libvirt.failures import GONE, NO_SUPPORT, NOT_NOW, code_of
+from talosmith.providers.libvirt.images import Image, Source, obtain
+from talosmith.providers.libvirt.machines import Machines, each, gone
+from talosmith.providers.libvirt.networks import Network, read_network, render_network
+from talosmith.providers.libvirt.preflight import look
+from talosmith.providers.libvirt.storage import Names, listed
+from talosmith.providers.libvirt.store import Store, delete_volume, switch_on
+
+_INVALID = 8  # an argument that the driver does not know
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the provider needs of the inventory besides the machines themselves."""
+
+    section: Libvirt
+    seed: Callable[[MachineSpec, Secret | None], bytes]  # the ISO
+    image: Callable[[MachineSpec], Source]
+    network: Network | None = None  # to be made if the host has none of its name
+    cache: Path | None = None  # of images; the user's if left out
+    patience: float = 60.0  # seconds that a machine gets to shut down by itself
+
+
+class LibvirtProvider:
+    name = "libvirt"
+    seeds = True
+    creates = True
+
+    def __init__(self, owner: Owner, host: Host, wishes: Wishes) -> None:
+        self._owner = owner
+        self._host = host
+        self._wishes = wishes
+        section = wishes.section
+        self._store = Store(host, owner, section.pool, section.pool_path or "")
+        self._machines = Machines(host, owner, self._store)
+        self._fetching = anyio.Lock()
+        self._preparing = anyio.Lock()
+        self._leaving = anyio.Lock()
+
+    async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
+        wishes = self._wishes
+        return await look(self._host, self._store, wishes.section, wishes.network, specs, wishes.image)
+
+    async def find(self) -> list[Machine]:
+        return await self._host.do("look for machines", self._machines.list)
+
+    async def create(self, spec: MachineSpec, seed: Secret | None = None) -> Machine:
+        there = await self._host.do(
+            f"look for {spec.name}", lambda connection: self._machines.named(connection, spec.name)
+        )
+        if there is not None:
+            return there
+        image = await self._image(spec)
+        async with self._preparing:  # all machines need the same
+            base, hardware = await self._host.do("prepare the host", lambda one: self._prepare_host(one, image))
+        iso = self._wishes.seed(spec, seed)
+        names = Names(self._owner, spec.name, str(uuids.uuid4()))
+        try:
+            wanted = await self._host.do(
+                f"make the disks of {spec.name}",
+                lambda connection: self._prepare(connection, spec, names, (image, base), iso, hardware),
+            )
+            made = await self._host.do(f"define {spec.name}", lambda one: self._define(one, wanted), once=True)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._withdraw(names)
+            raise
+        if made:
+            await self._host.do(f"start {spec.name}", lambda one: _start(one.lookupByUUIDString(names.uuid)))
+        else:
+            await self._withdraw(names)
+        there = await self._host.do(
+            f"look for {spec.name}", lambda connection: self._machines.named(connection, spec.name)
+        )
+        if there is None:
+            raise gone(spec.name)
+        return there
+
+    async def destroy(self, machine: Machine) -> None:
+        if not await self._host.do(
+            f"look for {machine.name}", lambda one: self._machines.ours(one, machine.id) is not None
+        ):
+            return
+        await self._host.do(f"take {machine.name}'s disks", lambda one: self._empty(one, machine))
+        await self._host.do(f"remove {machine.name}", lambda one: self._undefine(one, machine), once=True)
+        async with self._leaving:
+            await self._host.do("tidy up", self._tidy)
+
+    async def power(self, machine: Machine, on: bool) -> None:
+        act = _start if on else _stop
+        await self._host.do(
+            f"switch {machine.name} {'on' if on else 'off'}",
+            lambda one: act(self._machines.must_be_ours(one, machine)),
+        )
+
+    async def resize(self, machine: Machine, spec: MachineSpec) -> Machine:
+        before = await self._host.do(f"look at {machine.name}", lambda one: self._machines.described(one, machine))
+        changes.refuse_less(before, spec)
+        if changes.needs_restart(before, spec):
+            await self._shut_down(machine)
+        await self._host.do(f"change {machine.name}", lambda one: self._resize(one, machine, spec))
+        await self.power(machine, True)
+        return await self._host.do(f"look at {machine.name}", lambda one: self._machines.described(one, machine))
+
+    async def console(self, machine: Machine, lines: int = 50) -> str:
+        def read_log(connection: Any) -> str:
+            domain = read(self._machines.must_be_ours(connection, machine).XMLDesc())
+            pool = self._store.pool(connection)
+            return self._store.console(connection, pool, domain.console) if pool and domain.console else ""
+
+        text = await self._host.do(f"read {machine.name}'s console", read_log)
+        return "".join(line + "\n" for line in text.replace("\r", "").splitlines()[-lines:])
+
+    async def forget_seed(self, machine: Machine) -> bool:
+        """Empties its drive and deletes the seed, which has the config in it; whether there was one."""
+        return await self._host.do(f"delete {machine.name}'s seed", lambda one: self._switch_seed(one, machine, None))
+
+    async def reseed(self, machine: Machine, spec: MachineSpec, seed: Secret | None) -> None:
+        """Another seed for the next boot: uploaded beside the old one, put into the drive, then the old one goes."""
+        iso = self._wishes.seed(spec, seed)
+        await self._host.do(f"change {machine.name}'s seed", lambda one: self._switch_seed(one, machine, iso))
+
+    async def close(self) -> None:
+        await self._host.close()
+
+    # All below runs in worker threads
+
+    async def _image(self, spec: MachineSpec) -> Image:
+        """One fetch at a time, for all machines that want the same."""
+        async with self._fetching:
+            source = self._wishes.image(spec)
+            return await to_thread.run_sync(lambda: obtain(source, self._wishes.cache))
+
+    def _prepare_host(self, connection: Any, image: Image) -> tuple[str, Capabilities]:
+        """Network, pool and image; the image's path there, and what the host can run."""
+        self._make_network(connection)
+        pool = self._store.pool(connection, make=True)
+        self._store.described(pool)
+        return self._store.upload_image(connection, pool, image), capabilities(connection)
+
+    def _prepare(
+        self,
+        connection: Any,
+        spec: MachineSpec,
+        names: Names,
+        image: tuple[Image, str],
+        iso: bytes,
+        host: Capabilities,
+    ) -> Domain:
+        section = self._wishes.section
+        pool = self._store.pool(connection, make=True)
+        folder = self._store.described(pool).path
+        disks = self._store.make_disks(pool, names, spec.disks_mib, *image)
+        seed = self._store.upload_seed(connection, pool, names, iso)
+        hardware: dict[str, Any] = host.hardware(spec.arch, section.domain_type, section.cpu_model)
+        return Domain(
+            name=self._machines.domain_name(spec.name),
+            uuid=names.uuid,
+            tags=self._owner.tags(spec.name, spec.role),
+            address=str(spec.ip),
+            cpu=spec.cpu or 2,
+            ram_mib=spec.ram_mib or 2048,
+            disks=tuple(disks),
+            seed=seed,
+            mac=spec.mac or "",
+            network="" if section.bridge else section.network or "default",
+            bridge=section.bridge or "",
+            uefi=section.firmware == "uefi",
+            tpm=section.tpm,
+            console=f"{folder}/{names.console}",
+            **hardware,
+        )
+
+    def _make_network(self, connection: Any) -> None:
+        wanted = self._wishes.network
+        if wanted is None:
+            return
+        network = found(lambda: connection.networkLookupByName(wanted.name))
+        if network is None:
+            try:
+                network = connection.networkDefineXML(render_network(wanted))
+            except libvirt().libvirtError:
+                network = found(lambda: connection.networkLookupByName(wanted.name))
+                if network is None:  # else another was faster
+                    raise
+        switch_on(network)
+        network.setAutostart(1)
+
+    def _define(self, connection: Any, wanted: Domain) -> bool:
+        """False if somebody else has made a domain of this name meanwhile."""
+        try:
+            domain = connection.defineXML(render(wanted))
+        except libvirt().libvirtError:
+            if self._host.domain(connection, wanted.name) is None:
+                raise
+            return False
+        if self._wishes.section.autostart:
+            try:
+                domain.setAutostart(1)
+            except libvirt().libvirtError as error:
+                if code_of(error) != NO_SUPPORT:
+                    raise
+        return True
+
+    async def _withdraw(self, names: Names) -> None:
+        """Takes volumes away that no machine has, if that can be known now; the last `destroy` gets the rest."""
+        try:
+            await self._host.do("clean up", lambda connection: self._clear(connection, names))
+        except TalosmithError:
+            return
+
+    def _clear(self, connection: Any, names: Names) -> None:
+        pool = self._store.pool(connection)
+        if pool is not None and self._host.domain_by_id(connection, names.uuid) is None:
+            self._store.delete(pool, lambda one: one.name.startswith(names.prefix))
+
+    # Changing
+
+    def _resize(self, connection: Any, machine: Machine, spec: MachineSpec) -> None:
+        domain = self._machines.must_be_ours(connection, machine)
+        pool = self._store.pool(connection, make=True)
+        described = read(domain.XMLDesc(0))
+        changes.grow(connection, domain, described, spec.disks_mib)
+        names = Names(self._owner, machine.name, described.uuid)
+        added = [
+            self._store.add_disk(pool, names, number, mib)
+            for number, mib in enumerate(spec.disks_mib)
+            if number >= len(described.disks)
+        ]
+        changes.redefine(connection, domain, spec, (*described.disks, *added))
+
+    async def _shut_down(self, machine: Machine) -> None:
+        """By itself if it can; Talos then leaves etcd and Kubernetes in good order."""
+
+        def ask(connection: Any) -> bool:
+            domain = self._machines.must_be_ours(connection, machine)
+            if domain.isActive():
+                domain.shutdown()
+            return not domain.isActive()
+
+        with anyio.move_on_after(self._wishes.patience):
+            while not await self._host.do(f"shut {machine.name} down", ask):
+                await anyio.sleep(0.5)
+        await self.power(machine, False)
+
+    def _switch_seed(self, connection: Any, machine: Machine, iso: bytes | None) -> bool:
+        domain = self._machines.must_be_ours(connection, machine)
+        described = read(domain.XMLDesc(0))
+        pool = self._store.pool(connection, make=True)
+        names = Names(self._owner, machine.name, described.uuid)
+        new = self._store.upload_seed(connection, pool, names, iso) if iso is not None else ""
+        if new != described.seed:
+            changes.put_in_drive(domain, new)
+        old = [one for one in listed(pool) if one.name.startswith(f"{names.prefix}seed-") and one.path != new]
+        for one in old:
+            delete_volume(found(lambda one=one: pool.storageVolLookupByName(one.name)))  # type: ignore[misc]
+        return bool(old)
+
+    # Taking away
+
+    def _empty(self, connection: Any, machine: Machine) -> None:
+        """Its volumes go before it does: as long as one is left, the machine is found, and destroyed again."""
+        domain = self._machines.must_be_ours(connection, machine)
+        _stop(domain)
+        pool = self._store.pool(connection)
+        if pool is not None:
+            names = Names(self._owner, machine.name, domain.UUIDString())
+            self._store.delete(pool, lambda one: one.name.startswith(names.prefix), refresh=True)
+
+    def _undefine(self, connection: Any, machine: Machine) -> None:
+        domain = self._machines.ours(connection, machine.id)
+        if domain is None:
+            return
+        library = libvirt()
+        whole = (
+            library.VIR_DOMAIN_UNDEFINE_MANAGED_SAVE
+            | library.VIR_DOMAIN_UNDEFINE_SNAPSHOTS_METADATA
+            | library.VIR_DOMAIN_UNDEFINE_CHECKPOINTS_METADATA
+            | library.VIR_DOMAIN_UNDEFINE_NVRAM
+        )
+        try:
+            domain.undefineFlags(whole)
+        except library.libvirtError as error:
+            if code_of(error) in GONE:
+                return
+            if code_of(error) not in (_INVALID, NO_SUPPORT):
+                raise
+            domain.undefineFlags(library.VIR_DOMAIN_UNDEFINE_SNAPSHOTS_METADATA)
+
+    def _tidy(self, connection: Any) -> None:
+        if any(described.is_of(self._owner) for _, described in each(self._host.domains(connection))):
+            return
+        pool = self._store.pool(connection)
+        if pool is not None and not self._store.tidy(connection, pool):
+            return
+        wanted = self._wishes.network
+        network = found(lambda: connection.networkLookupByName(wanted.name)) if wanted else None
+        if network is None or read_network(network.XMLDesc()).owner != self._owner:
+            return
+        if _is_used(connection, network.name()):
+            return
+        if network.isActive():
+            network.destroy()
+        network.undefine()
+
+
+def _is_used(connection: Any, network: str) -> bool:
+    """Somebody else may have put machines into our network."""
+    return any(described.network == network for _, described in each(connection.listAllDomains()))
+
+
+def _start(domain: Any) -> None:
+    try:
+        if not domain.isActive():
+            domain.create()
+    except libvirt().libvirtError as error:
+        if code_of(error) != NOT_NOW or not domain.isActive():
+            raise
+
+
+def _stop(domain: Any) -> None:
+    try:
+        if domain.isActive():
+            domain.destroy()
+    except libvirt().libvirtError as error:
+        if code_of(error) not in (NOT_NOW, *GONE):
+            raise

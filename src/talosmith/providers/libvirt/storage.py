@@ -1,0 +1,130 @@
+"""Pools and volumes as libvirt's XML describes them, and what their names say.
+
+A volume has no room for metadata, so its name is its label: `talosmith-<cluster's id>-<node>-<machine's uuid>-…`.
+Each making of a machine has a uuid of its own; two that make the same machine at once never write to the same volume,
+and what was left behind by one that was cut off is known by its uuid, which no machine has.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from talosmith.model.machines import Owner
+from talosmith.providers.libvirt.connection import found
+from talosmith.providers.libvirt.xml import attribute, child, parse, root, size, text_of
+
+PREFIX = "talosmith"
+FILE_POOLS = ("dir", "fs", "netfs")
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    name: str
+    capacity: int  # bytes
+    format: str = "raw"
+    backing: str = ""  # path of what lies below it …
+    backing_format: str = ""  # … and how that is written
+    path: str = ""  # on the host, as libvirt tells it
+
+
+def render_volume(volume: Volume) -> str:
+    tree = root("volume")
+    child(tree, "name", volume.name)
+    child(tree, "capacity", volume.capacity, unit="bytes")
+    if volume.format == "raw":
+        child(tree, "allocation", 0, unit="bytes")
+    target = child(tree, "target")
+    if volume.path:
+        child(target, "path", volume.path)
+    child(target, "format", type=volume.format)
+    if volume.backing:
+        backing = child(tree, "backingStore")
+        child(backing, "path", volume.backing)
+        child(backing, "format", type=volume.backing_format or "raw")
+    return text_of(tree)
+
+
+def read_volume(text: str) -> Volume:
+    tree = parse(text)
+    backing = tree.findtext("backingStore/path", "")
+    return Volume(
+        name=tree.findtext("name", ""),
+        capacity=size(tree, "capacity"),
+        format=attribute(tree, "target/format", "type") or "raw",
+        backing=backing,
+        backing_format=attribute(tree, "backingStore/format", "type") if backing else "",
+        path=tree.findtext("target/path", ""),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    name: str
+    type: str
+    path: str
+    available: int = 0  # bytes
+
+
+def read_pool(text: str) -> Pool:
+    tree = parse(text)
+    return Pool(
+        tree.findtext("name", ""), tree.get("type", ""), tree.findtext("target/path", ""), size(tree, "available")
+    )
+
+
+def render_pool(pool: Pool) -> str:
+    tree = root("pool", type=pool.type)
+    child(tree, "name", pool.name)
+    child(child(tree, "target"), "path", pool.path)
+    return text_of(tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Of the volumes of one making of one machine."""
+
+    owner: Owner
+    node: str
+    uuid: str
+
+    @property
+    def prefix(self) -> str:
+        return f"{PREFIX}-{self.owner.id}-{self.node}-{self.uuid}-"
+
+    def disk(self, number: int) -> str:
+        return f"{self.prefix}disk{number}.qcow2"
+
+    def seed(self, digest: str) -> str:
+        return f"{self.prefix}seed-{digest[:16]}.iso"
+
+    @property
+    def console(self) -> str:
+        return f"{self.prefix}console.log"
+
+
+def pool_mark(owner: Owner) -> str:
+    """A volume in a pool that this cluster has made: such a pool may go again when nothing else is in it."""
+    return f"{PREFIX}-{owner.id}-pool"
+
+
+def image_name(digest: str, file_format: str) -> str:
+    return f"{PREFIX}-image-{digest[:32]}.{file_format}"
+
+
+def is_image(name: str) -> bool:
+    return name.startswith(f"{PREFIX}-image-")
+
+
+def uuid_in(owner: Owner, name: str) -> str:
+    """Of the machine whose volume this is; empty if it is none of this cluster's."""
+    told = re.fullmatch(rf"{PREFIX}-{re.escape(owner.id)}-.+-({_UUID})-[^/]+", name)
+    return told[1] if told else ""
+
+
+def listed(pool: Any) -> list[Volume]:
+    """What libvirt has in the pool; those that vanish meanwhile are not there."""
+    told = (found(one.XMLDesc) for one in pool.listAllVolumes())
+    return [read_volume(text) for text in told if text]

@@ -1,0 +1,224 @@
+"""What a cluster keeps in the host's storage pool: the image, the machines' disks, their seeds and console logs.
+
+Every function here runs in a worker thread, as the work of one `Host.do`, and may be repeated: volumes have names
+that nobody else uses, so one that is there already was made by the try before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from talosmith.errors import Permanent, Temporary
+from talosmith.model.machines import Owner
+from talosmith.providers.libvirt.connection import Host, chunks, found, libvirt
+from talosmith.providers.libvirt.failures import GONE, NOT_NOW, VOLUME_EXISTS, code_of
+from talosmith.providers.libvirt.images import Image
+from talosmith.providers.libvirt.storage import (
+    FILE_POOLS,
+    Names,
+    Pool,
+    Volume,
+    image_name,
+    is_image,
+    listed,
+    pool_mark,
+    read_pool,
+    render_pool,
+    render_volume,
+    uuid_in,
+)
+
+_MIB = 2**20
+_FIRST_BLOCK = 64 * 1024
+_LOG_PART = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    host: Host
+    owner: Owner
+    pool_name: str
+    pool_path: str = ""  # where to make the pool if it is missing; empty: it must be there
+
+    # The pool
+
+    def pool(self, connection: Any, *, make: bool = False) -> Any:
+        """libvirt's pool, started; None if it is missing and not to be made."""
+        pool = found(lambda: connection.storagePoolLookupByName(self.pool_name))
+        if pool is None and make:
+            pool = self._make(connection)
+        if pool is not None and not pool.isActive():
+            if not make:
+                return None
+            switch_on(pool)
+        return pool
+
+    def described(self, pool: Any) -> Pool:
+        told = read_pool(pool.XMLDesc())
+        if told.type not in FILE_POOLS:
+            raise Permanent(
+                f"the pool {self.pool_name!r} is of the kind {told.type!r}; talosmith needs one of files",
+                hint="make one with `pool_path: /folder/on/the/host`, or name another in `libvirt.pool`",
+            )
+        return told
+
+    def _make(self, connection: Any) -> Any:
+        if not self.pool_path:
+            names = ", ".join(sorted(one.name() for one in connection.listAllStoragePools())) or "none"
+            raise Permanent(
+                f"the host has no storage pool {self.pool_name!r} (it has: {names})",
+                hint="set `libvirt.pool` to one of them, or `libvirt.pool_path` to a folder to make it in",
+            )
+        try:
+            pool = connection.storagePoolDefineXML(render_pool(Pool(self.pool_name, "dir", self.pool_path)))
+            pool.build()
+        except libvirt().libvirtError:
+            pool = found(lambda: connection.storagePoolLookupByName(self.pool_name))
+            if pool is None or not pool.isActive():
+                raise
+        switch_on(pool)
+        pool.setAutostart(1)
+        self._create(pool, Volume(pool_mark(self.owner), 0))
+        return pool
+
+    # The image
+
+    def upload_image(self, connection: Any, pool: Any, image: Image) -> str:
+        """The path of the image on the host. Its first block is written last: without it, it is not whole."""
+        name = image_name(image.digest, image.format)
+        volume = found(lambda: pool.storageVolLookupByName(name))
+        if volume is not None:
+            if self._is_whole(connection, volume):
+                return str(volume.path())
+            self._take_over(volume, name)
+        if not self._create(pool, Volume(name, image.length)):
+            raise Temporary(f"the image {name} is being uploaded by somebody else", retry_after=2.0)
+        volume = pool.storageVolLookupByName(name)
+        with Path(image.path).open("rb") as file:
+            first = file.read(_FIRST_BLOCK)
+            rest = image.length - len(first)
+            if rest:
+                self.host.upload(connection, volume, chunks(file.read), rest, len(first))
+        self.host.upload(connection, volume, iter([first]), len(first))
+        pool.refresh()  # now libvirt sees what kind of image it is
+        return str(volume.path())
+
+    def _is_whole(self, connection: Any, volume: Any) -> bool:
+        return bool(self.host.download(connection, volume, 0, 512).strip(b"\0"))
+
+    def _take_over(self, volume: Any, name: str) -> None:
+        """What an upload has left that was cut off; libvirt says no while one is under way."""
+        try:
+            volume.delete()
+        except libvirt().libvirtError as error:
+            if code_of(error) in GONE:
+                return
+            if code_of(error) == NOT_NOW:
+                raise Temporary(f"the image {name} is being uploaded by somebody else", retry_after=5.0) from None
+            raise
+
+    # A machine's volumes
+
+    def make_disks(self, pool: Any, names: Names, sizes_mib: tuple[int, ...], image: Image, base: str) -> list[str]:
+        """The first is a thin layer over the image, the others are empty. Their paths."""
+        if sizes_mib and sizes_mib[0] * _MIB < image.capacity:
+            raise Permanent(
+                f"{names.node}: a disk of {sizes_mib[0]} MiB is smaller than the image, {image.capacity // _MIB} MiB",
+                hint="give the node a larger `disk`",
+            )
+        paths = []
+        for number, mib in enumerate(sizes_mib):
+            below = (base, image.format) if number == 0 else ("", "")
+            self._create(pool, Volume(names.disk(number), mib * _MIB, "qcow2", *below))
+            paths.append(str(pool.storageVolLookupByName(names.disk(number)).path()))
+        return paths
+
+    def add_disk(self, pool: Any, names: Names, number: int, mib: int) -> str:
+        self._create(pool, Volume(names.disk(number), mib * _MIB, "qcow2"))
+        return str(pool.storageVolLookupByName(names.disk(number)).path())
+
+    def upload_seed(self, connection: Any, pool: Any, names: Names, iso: bytes) -> str:
+        """Named by its hash: a changed seed is another volume. One that is there is written again, to be sure."""
+        name = names.seed(hashlib.sha256(iso).hexdigest())
+        self._create(pool, Volume(name, len(iso)))
+        volume = pool.storageVolLookupByName(name)
+        self.host.upload(connection, volume, iter([iso]), len(iso))
+        return str(volume.path())
+
+    def console(self, connection: Any, pool: Any, path: str) -> str:
+        """The end of what a machine has written. The log is made by the host, not by us: libvirt is to look again."""
+        name = path.rpartition("/")[2]
+        volume = found(lambda: pool.storageVolLookupByName(name))
+        if volume is None:
+            pool.refresh()
+            volume = found(lambda: pool.storageVolLookupByName(name))
+        if volume is None:
+            return ""
+        length = int(volume.info()[1])
+        return self.host.download(connection, volume, max(0, length - _LOG_PART)).decode(errors="replace")
+
+    def delete(self, pool: Any, wanted: Callable[[Volume], bool], *, refresh: bool = False) -> None:
+        if refresh:
+            with suppress(libvirt().libvirtError):  # something else in the pool is in use; what is listed will do
+                pool.refresh()
+        for one in listed(pool):
+            if wanted(one):
+                delete_volume(found(lambda name=one.name: pool.storageVolLookupByName(name)))  # type: ignore[misc]
+
+    # The end
+
+    def tidy(self, connection: Any, pool: Any) -> bool:
+        """What is left when the last machine is gone: images that nobody uses, and the pool if we made it.
+
+        Volumes of a machine that is there are a sign that it was not the last: then nothing more is done.
+        """
+        there = listed(pool)
+        for one in there:
+            uuid = uuid_in(self.owner, one.name)
+            if uuid and self.host.domain_by_id(connection, uuid) is not None:
+                return False
+        self.delete(pool, lambda one: bool(uuid_in(self.owner, one.name)))
+        used = {one.backing for one in listed(pool)}
+        self.delete(pool, lambda one: is_image(one.name) and one.path not in used)
+        if [one.name for one in listed(pool)] == [pool_mark(self.owner)]:
+            self.delete(pool, lambda one: True)
+            pool.destroy()
+            pool.delete()
+            pool.undefine()
+        return True
+
+    def _create(self, pool: Any, volume: Volume) -> bool:
+        """Whether it was made now."""
+        try:
+            pool.createXML(render_volume(volume))
+        except libvirt().libvirtError as error:
+            if code_of(error) == VOLUME_EXISTS or "exists already" in str(error):
+                return False
+            raise
+        return True
+
+
+def switch_on(thing: Any) -> None:
+    """A pool or a network. Another may have been faster."""
+    try:
+        if not thing.isActive():
+            thing.create()
+    except libvirt().libvirtError:
+        if not thing.isActive():
+            raise
+
+
+def delete_volume(volume: Any) -> None:
+    """Silent when it is gone."""
+    if volume is None:
+        return
+    try:
+        volume.delete()
+    except libvirt().libvirtError as error:
+        if code_of(error) not in GONE:
+            raise

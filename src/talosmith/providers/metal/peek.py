@@ -1,0 +1,95 @@
+"""Who answers at an address, by the certificate it shows. Nothing is asked and nothing is proven to it.
+
+That is enough to tell a machine in maintenance mode, a node of our cluster, one of another, and something that is not
+Talos at all; and it needs no client certificate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import ssl
+from dataclasses import dataclass
+from typing import Literal
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.x509.oid import NameOID
+
+from talosmith.desired.pki import public_bytes, read_certificate
+
+PORT = 50000
+_MAINTENANCE_NAME = "maintenance-service.talos.dev"
+
+Who = Literal[
+    "nobody",  # nothing answers at this address
+    "closed",  # a machine that refuses connections to this port
+    "not-talos",
+    "maintenance",
+    "ours",
+    "another",  # configured, and not by our cluster; or we have no secrets to tell
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    who: Who
+    said: str = ""  # what went wrong, or what the certificate says
+    fingerprint: str = ""  # of the certificate in maintenance mode, as its console shows it
+
+
+async def peek(host: str, *, authority: str = "", seconds: float = 3.0) -> Peek:
+    """`authority`: the certificate of the cluster's Talos CA, in PEM."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE  # to look is all we do
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.set_alpn_protocols(["h2"])
+    try:
+        async with asyncio.timeout(seconds):
+            _, writer = await asyncio.open_connection(host, PORT, ssl=context, server_hostname="")
+    except TimeoutError:
+        return Peek("nobody", f"no answer within {seconds:g} s")
+    except ConnectionRefusedError:
+        return Peek("closed", f"port {PORT} is closed")
+    except (ssl.SSLError, ConnectionError) as problem:
+        return Peek("not-talos", str(problem))
+    except OSError as problem:
+        return Peek("nobody", problem.strerror or str(problem))
+    try:
+        shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    finally:
+        writer.transport.abort()  # a node may still want to complain about the client certificate we have not shown
+    return _judged(shown or b"", authority)
+
+
+def _judged(shown: bytes, authority: str) -> Peek:
+    try:
+        certificate = x509.load_der_x509_certificate(shown)
+        names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        digest = hashlib.sha256(public_bytes(certificate)).digest()
+        issuer = certificate.issuer.rfc4514_string()
+    except (ValueError, TypeError):
+        return Peek("not-talos", "the certificate cannot be read")
+    if names and names[0].value == _MAINTENANCE_NAME:
+        return Peek("maintenance", fingerprint=base64.b64encode(digest).decode())
+    said = f"its certificate was issued by {issuer!r}"
+    if authority:
+        try:
+            certificate.verify_directly_issued_by(read_certificate(authority))
+        except (ValueError, TypeError, InvalidSignature):
+            return Peek("another" if "O=talos" in issuer else "not-talos", said)
+        return Peek("ours", said)
+    return Peek("another" if "O=talos" in issuer else "not-talos", said)
+
+
+async def answers(host: str, *, seconds: float = 2.0) -> bool:
+    """Whether connections to the Talos API are taken there."""
+    try:
+        async with asyncio.timeout(seconds):
+            _, writer = await asyncio.open_connection(host, PORT)
+    except (OSError, TimeoutError):
+        return False
+    writer.transport.abort()
+    return True

@@ -1,0 +1,64 @@
+"""What a look at a machine means for whoever wants to make a node of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from talosmith.model.machines import MachineSpec
+from talosmith.providers.base import Finding
+from talosmith.providers.metal.peek import PORT, Peek, Who
+
+# The cause, and what to do about it.
+_WRONG: Mapping[Who, tuple[str, str]] = {
+    "nobody": (
+        "nothing answers there",
+        "switch the machine on and let it boot Talos; if it has another address until it is configured, set "
+        "`mac_addr`, and `metal.search` if it is on the local network",
+    ),
+    "closed": (
+        f"a machine is there, but takes no connections on port {PORT}",
+        f"is it still booting, does it run Talos, does a firewall let port {PORT} through?",
+    ),
+    "not-talos": (f"what answers on port {PORT} is not Talos", "is this its address? Boot it from a Talos image"),
+    "another": (
+        "the machine is configured already, and not by this cluster",
+        "if what it holds may be lost, reset it as an administrator of its cluster: talosctl reset --reboot",
+    ),
+}
+
+
+def tell(spec: MachineSpec, address: str, seen: Peek, seen_mac: str = "") -> Finding:
+    """`seen_mac`: of another network card than the inventory's, which answers at the node's address."""
+    check = f"{spec.name} at {address}"
+    if seen.who == "ours":
+        return Finding(level="ok", check=check, evidence="a node of this cluster")
+    if seen.who in _WRONG:
+        cause, fix = _WRONG[seen.who]
+        return Finding(level="error", check=check, cause=cause, evidence=seen.said, fix=fix)
+    if seen_mac:
+        return Finding(
+            level="error",
+            check=check,
+            cause="another machine has this address",
+            evidence=f"its MAC address is {seen_mac}, and that of {spec.name} is {spec.mac}",
+            fix="correct `mac_addr` or `ip`, or have DHCP give the address to the right machine",
+        )
+    shown = f"it shows the fingerprint {seen.fingerprint}"
+    if not spec.fingerprint:
+        return Finding(
+            level="warning",
+            check=check,
+            cause="in maintenance mode, and nothing proves that it is the machine it seems to be",
+            evidence=shown,
+            fix="compare this with its console, and set `fingerprint` of the node",
+        )
+    if spec.fingerprint != seen.fingerprint:
+        return Finding(
+            level="error",
+            check=check,
+            cause="the certificate is not the one that the inventory expects",
+            evidence=f"{shown}, and {spec.fingerprint} is expected",
+            fix="it makes a new one at every boot: compare with its console. If that shows another one than this, "
+            "somebody else answers at this address",
+        )
+    return Finding(level="ok", check=check, evidence="in maintenance mode, with the expected certificate")

@@ -1,0 +1,64 @@
+"""A real libvirtd with QEMU for these tests, started once for each worker, and what they start from."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real.libvirt.daemon import Daemon, running_daemon
+from tests.real.libvirt.guest_image import guest_image
+from tools.peers import PeerUnavailable
+from tools.peers.libvirt_recipes import prepare
+
+pytest.register_assert_rewrite("talosmith.providers.contract", "tests.real.libvirt.places")
+
+# A sector that a BIOS starts: interrupts off, halt, for ever. It costs the host nothing.
+_HALT = b"\xfa\xf4\xeb\xfc".ljust(510, b"\0") + b"\x55\xaa"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def daemon() -> Iterator[Daemon]:
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("a libvirtd of the test's own needs root on Linux")
+    try:
+        prepare()
+    except PeerUnavailable as problem:
+        pytest.skip(str(problem))
+    pytest.importorskip("libvirt", reason="libvirt-python is not installed: pip install 'talosmith[libvirt]'")
+    with running_daemon() as daemon:
+        yield daemon
+
+
+@pytest.fixture(scope="session")
+def guest(daemon: Daemon) -> Path:
+    return guest_image()
+
+
+@pytest.fixture
+def halting_image(tmp_path: Path) -> Path:
+    image = tmp_path / "halts.raw"
+    image.write_bytes(_HALT.ljust(64 * 1024, b"\0"))
+    return image
+
+
+@pytest.fixture
+def subnet() -> str:
+    """The first three parts of a network that nobody else here has."""
+    return f"10.{random.randrange(180, 250)}.{random.randrange(1, 250)}"  # noqa: S311
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """They need a real peer, if not one that `make peers` builds: the inner loop goes without them."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.peer)

@@ -1,0 +1,137 @@
+"""A libvirtd of the test's own: real, with QEMU, and out of everybody's way.
+
+It has its own view of the file system (its state, its configuration and its /dev are private) and its own processes:
+when the first of them ends, all end, virtual machines too. /dev is private because libvirt believes in /dev/kvm where
+it sees it, and asks QEMU about it for a minute with every domain where it does not work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_PRIVATE = {
+    "run": "/run/libvirt",
+    "lib": "/var/lib/libvirt",
+    "etc": "/etc/libvirt",
+    "log": "/var/log/libvirt",
+    "cache": "/var/cache/libvirt",
+}
+_NODES = {"null": "1 3", "zero": "1 5", "full": "1 7", "random": "1 8", "urandom": "1 9", "tty": "5 0"}
+_SETTINGS = {
+    "libvirtd.conf": 'auth_unix_rw = "none"\nauth_unix_ro = "none"\nunix_sock_rw_perms = "0700"\n',
+    "virtlogd.conf": "",
+    "qemu.conf": 'user = "root"\ngroup = "root"\nsecurity_driver = "none"\nremember_owner = 0\n',
+}
+_PATIENCE = 60.0
+_DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    folder: Path
+
+    @property
+    def uri(self) -> str:
+        return f"qemu+unix:///system?socket={self.folder}/run/libvirt-sock"
+
+    @property
+    def pool_path(self) -> str:
+        return str(self.folder / "pool")
+
+    def inside(self) -> int:
+        """A process that sees what libvirtd sees; the first of its processes."""
+        return int((self.folder / "pid").read_text())
+
+    def log(self) -> str:
+        return (self.folder / "output").read_text(errors="replace")
+
+
+@contextmanager
+def running_daemon() -> Iterator[Daemon]:
+    """In a short path: sockets have no room for long ones."""
+    folder = Path(tempfile.mkdtemp(prefix="lv-"))
+    folder.chmod(0o755)
+    for name in (*_PRIVATE, "dev"):
+        (folder / name).mkdir()
+    for name, text in _SETTINGS.items():
+        (folder / "etc" / name).write_text(text)
+    (folder / "start").write_text(_script(folder))
+    daemon = Daemon(folder)
+    with (folder / "output").open("w") as output:
+        unshare = [
+            "unshare",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--mount-proc",
+            "--kill-child",
+            "sh",
+            str(folder / "start"),
+        ]
+        process = subprocess.Popen(unshare, stdout=output, stderr=output, preexec_fn=_die_with_us)
+    try:
+        _wait(process, daemon)
+        (folder / "pid").write_text(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
+        yield daemon
+    finally:
+        _leave_no_bridges(daemon)
+        process.kill()
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _script(folder: Path) -> str:
+    lines = ["set -e", "mount --make-rprivate /"]
+    for name, place in _PRIVATE.items():
+        lines += [f"mkdir -p {place}", f"mount --bind {folder}/{name} {place}"]
+    new = f"{folder}/dev"
+    lines += [f"mount -t tmpfs -o mode=755 tmpfs {new}", f"mkdir {new}/pts {new}/shm {new}/net"]
+    lines += [f"mknod -m 666 {new}/{name} c {numbers}" for name, numbers in _NODES.items()]
+    lines += [
+        f"mknod -m 600 {new}/net/tun c 10 200",
+        f"ln -s pts/ptmx {new}/ptmx",
+        # What is mounted below the old /dev must go: libvirt would move it along, and fail.
+        "for below in $(awk '$2 ~ \"^/dev/\" {print $2}' /proc/mounts | sort -r); do umount -l $below; done",
+        f"mount --move {new} /dev",
+        "mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts /dev/pts",
+        "mount -t tmpfs tmpfs /dev/shm",
+        "virtlogd -d -p /run/libvirt/virtlogd.pid",
+        # Not in place of the shell: as the first process of all, that gathers the dead.
+        "libvirtd -p /run/libvirt/libvirtd.pid",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _wait(process: subprocess.Popen[bytes], daemon: Daemon) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    socket = daemon.folder / "run" / "libvirt-sock"
+    while not socket.exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise AssertionError(f"libvirtd did not start:\n{daemon.log()}")
+        time.sleep(0.05)
+
+
+def _leave_no_bridges(daemon: Daemon) -> None:
+    """Processes and files go by themselves, but bridges are everybody's."""
+    import libvirt
+
+    with suppress(libvirt.libvirtError):
+        for network in libvirt.open(daemon.uri).listAllNetworks():
+            if network.isActive():
+                network.destroy()
+
+
+def _die_with_us() -> None:
+    """Also when the tests are killed."""
+    ctypes.CDLL(None).prctl(_DEATH_OF_PARENT, signal.SIGKILL)
+    os.setsid()

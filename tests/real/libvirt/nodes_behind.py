@@ -1,0 +1,102 @@
+"""Talos nodes behind real virtual machines.
+
+A guest here is a real machine with a real disk, seed and address, but it does not run Talos. It tells the host what
+it read from its seed; the host makes a node of the lab with that very config, and passes on to it whatever comes to
+the guest's ports. Who talks to a machine's address talks, through the machine, to its node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from talosmith.lab.server.lab import LabOptions, LabServer
+from tests.loopback import free_network
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+_TOLD, _TALOS, _KUBERNETES = 7000, 50000, 6443
+_CHUNK = 64 * 1024
+
+
+@dataclass
+class NodesBehind:
+    lab: LabServer
+    told: list[dict[str, str]] = field(default_factory=list)  # by guests, one for each boot
+    places: dict[str, str] = field(default_factory=dict)  # of guests -> of their nodes
+
+    async def guest_tells(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        text = (await reader.read()).decode()
+        writer.close()
+        head, _, config = text.partition("\n\n")
+        told = dict(line.split(" ", 1) for line in head.splitlines())
+        self.told.append(told)
+        control, name = self.lab.control, told["name"]
+        if name in self.lab.world.machines and told["from"] == "disk":
+            control.power_off([name])
+            control.power_on([name])
+        else:
+            if name in self.lab.world.machines:  # a new machine: the node that was before is gone with its disk
+                control.delete([name])
+            control.create(name, mac=told["mac"], version="v1.13.9", config=config)
+        (described,) = control.list_machines(name)
+        self.places[told["address"]] = described["address"]
+
+    def lose_power(self, name: str) -> None:
+        """As its machine just did."""
+        self.lab.control.power_off([name])
+
+    def relay(self, port: int) -> Serve:
+        async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            guest = writer.get_extra_info("peername")[0]
+            try:
+                node_reader, node_writer = await asyncio.open_connection(
+                    self.places.get(guest, "127.255.255.254"), port
+                )
+            except OSError:
+                writer.close()
+                return
+            await asyncio.gather(_pour(reader, node_writer), _pour(node_reader, writer))
+
+        return pass_on
+
+
+async def _pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while part := await reader.read(_CHUNK):
+            writer.write(part)
+            await writer.drain()
+    with suppress(OSError):
+        writer.close()
+
+
+@asynccontextmanager
+async def nodes_behind(folder: Path, gateway: str) -> AsyncIterator[NodesBehind]:
+    """`gateway` is the host's address in the guests' network, which need not be there yet."""
+    async with LabServer(folder, LabOptions(clock="instant", network=free_network())) as lab:
+        nodes = NodesBehind(lab)
+        servers = [
+            await asyncio.start_server(serve, sock=_listening(gateway, port))
+            for serve, port in (
+                (nodes.guest_tells, _TOLD),
+                (nodes.relay(_TALOS), _TALOS),
+                (nodes.relay(_KUBERNETES), _KUBERNETES),
+            )
+        ]
+        try:
+            yield nodes
+        finally:
+            for server in servers:
+                server.close()
+
+
+def _listening(address: str, port: int) -> socket.socket:
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_IP, 15, 1)  # IP_FREEBIND
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind((address, port))
+    listening.listen(128)
+    return listening

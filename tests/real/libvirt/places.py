@@ -1,0 +1,85 @@
+"""A cluster's provider on the tests' libvirtd, and a look past it."""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from dataclasses import replace
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio import to_thread
+
+from talosmith.desired.nocloud import SeedNetwork
+from talosmith.model.machines import MachineSpec, Owner
+from talosmith.model.providers import Libvirt
+from talosmith.model.secret import Secret
+from talosmith.providers.libvirt import seed_iso
+from talosmith.providers.libvirt.connection import Host, libvirt
+from talosmith.providers.libvirt.images import Source
+from talosmith.providers.libvirt.networks import Network
+from talosmith.providers.libvirt.provider import LibvirtProvider, Wishes
+from tests.real.libvirt.daemon import Daemon
+
+OWNER = Owner("real", "00112233445566aa")
+PATIENCE = 240.0  # seconds in which a guest has booted, however busy the host
+CONFIG, OTHER = Secret("machine: {type: worker}\n"), Secret("machine: {type: worker, sysctls: {a: b}}\n")
+
+
+class Place:
+    """A cluster's provider on the daemon, and a look past it."""
+
+    def __init__(self, daemon: Daemon, subnet: str, image: Path, cache: Path, **settings: Any) -> None:
+        self.daemon, self.subnet = daemon, subnet
+        self.section = Libvirt(
+            uri=daemon.uri, pool=f"pool-{subnet}", pool_path=f"{daemon.pool_path}-{subnet}", network=f"net-{subnet}",
+            autostart=False, **settings,
+        )  # fmt: skip
+        network = Network(f"net-{subnet}", OWNER, "isolated", f"{subnet}.1", 24)
+        self.wishes = Wishes(self.section, self._seed, lambda _: Source(str(image)), network, cache, patience=10.0)
+        self.provider = LibvirtProvider(OWNER, Host(daemon.uri), self.wishes)
+        self.connection = libvirt().open(daemon.uri)
+
+    def _seed(self, spec: MachineSpec, config: Secret | None) -> bytes:
+        link = SeedNetwork(mac=spec.mac or "", addresses=(f"{spec.ip}/24",), gateways=(f"{self.subnet}.1",))
+        return seed_iso(spec.name, config, [link])
+
+    def spec(self, number: int = 1, **changes: Any) -> MachineSpec:
+        wanted = MachineSpec(
+            name=f"w-{number}", role="worker", ip=ip_address(f"{self.subnet}.{20 + number}"),
+            mac=f"52:54:00:c2:01:{number:02x}", cpu=1, ram_mib=192, disks_mib=(64, 8),
+        )  # fmt: skip
+        return replace(wanted, **changes)
+
+    @property
+    def files(self) -> list[str]:
+        folder = Path(self.section.pool_path or "")
+        return sorted(one.name for one in folder.iterdir()) if folder.exists() else []
+
+    def seeds(self) -> list[str]:
+        return [name for name in self.files if name.endswith(".iso")]
+
+    async def told(self, spec: MachineSpec) -> dict[str, str]:
+        """What the guest says of itself, once it answers."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return await to_thread.run_sync(_ask, str(spec.ip))
+            except OSError as silent:
+                if time.monotonic() > deadline:
+                    (machine,) = await self.provider.find()
+                    console = await self.provider.console(machine)
+                    raise AssertionError(f"the guest does not answer: {silent}; its console:\n{console}") from None
+            await anyio.sleep(0.25)
+
+    async def end(self) -> None:
+        for machine in await self.provider.find():
+            await self.provider.destroy(machine)
+        await self.provider.close()
+
+
+def _ask(address: str) -> dict[str, str]:
+    with urllib.request.urlopen(f"http://{address}/", timeout=2) as answer:
+        return dict(line.strip().split(" ", 1) for line in answer.read().decode().splitlines())

@@ -1,0 +1,198 @@
+"""The life of real virtual machines: they boot what they should, know who they are, and leave nothing behind."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from talosmith.errors import Permanent
+from talosmith.model.providers import Libvirt
+from talosmith.model.secret import Secret
+from talosmith.providers.libvirt.connection import Host, libvirt
+from talosmith.providers.libvirt.domain import read
+from talosmith.providers.libvirt.images import Source, obtain
+from talosmith.providers.libvirt.provider import LibvirtProvider
+from talosmith.providers.libvirt.storage import is_image
+from tests.real.libvirt.daemon import Daemon
+from tests.real.libvirt.places import CONFIG, OTHER, OWNER, Place
+
+pytestmark = pytest.mark.anyio
+
+
+def _hash(config: Secret) -> str:
+    return hashlib.sha256(config.reveal().encode()).hexdigest()
+
+
+@pytest.fixture
+async def place(daemon: Daemon, subnet: str, halting_image: Path, tmp_path: Path) -> AsyncIterator[Place]:
+    made = Place(daemon, subnet, halting_image, tmp_path / "cache")
+    yield made
+    await made.end()
+
+
+@pytest.mark.slow
+async def test_a_machine_boots_from_its_disk_and_knows_who_it_is(
+    daemon: Daemon, subnet: str, guest: Path, tmp_path: Path
+) -> None:
+    place = Place(daemon, subnet, guest, tmp_path / "cache")
+    provider, spec = place.provider, place.spec()
+    try:
+        machine = await provider.create(spec, CONFIG)
+        assert machine.seeded and machine.disks_mib == (64, 8)
+        told = await place.told(spec)
+        assert told == {
+            "name": "w-1", "address": str(spec.ip), "mac": spec.mac, "serial": "real-w-1", "uuid": machine.id,
+            "cpus": "1", "disks": "64 8", "from": "seed", "config": _hash(CONFIG),
+        }  # fmt: skip
+        assert "name w-1\n" in await provider.console(machine)
+
+        # The seed goes; the disk grows while the machine runs.
+        (seed,) = [Path(place.section.pool_path or "", name) for name in place.seeds()]
+        assert CONFIG.reveal().encode() in seed.read_bytes() and seed.stat().st_mode & 0o077 == 0
+        assert await provider.forget_seed(machine)
+        assert not await provider.forget_seed(machine) and not place.seeds()
+        assert not (await provider.find())[0].seeded
+        started = machine.id, place.connection.lookupByUUIDString(machine.id).ID()
+        grown = await provider.resize(machine, replace(spec, disks_mib=(96, 8)))
+        assert grown.disks_mib == (96, 8)
+        assert (machine.id, place.connection.lookupByUUIDString(machine.id).ID()) == started, "it was restarted"
+
+        # More memory and one more disk: it is shut down for that, and has kept what it was told.
+        larger = replace(spec, cpu=2, ram_mib=224, disks_mib=(96, 8, 4))
+        changed = await provider.resize(machine, larger)
+        assert (changed.cpu, changed.ram_mib, changed.disks_mib, changed.id) == (2, 224, (96, 8, 4), machine.id)
+        told = await place.told(spec)
+        assert (told["from"], told["config"]) == ("disk", _hash(CONFIG))
+        assert (told["cpus"], told["disks"]) == ("2", "96 8 4")
+
+        # Power is lost; with a new seed it comes back as what that says.
+        await provider.power(machine, False)
+        await provider.reseed(machine, spec, OTHER)
+        assert len(place.seeds()) == 1 and (await provider.find())[0].seeded
+        await provider.power(machine, True)
+        told = await place.told(spec)
+        assert (told["from"], told["config"]) == ("seed", _hash(OTHER))
+    finally:
+        await place.end()
+    assert not place.files
+
+
+async def test_the_image_is_uploaded_once_and_only_whole(place: Place, halting_image: Path, tmp_path: Path) -> None:
+    provider = place.provider
+    await provider.create(place.spec(1))
+    (name,) = [one for one in place.files if is_image(one)]
+    uploaded = Path(place.section.pool_path or "", name)
+    assert uploaded.read_bytes() == halting_image.read_bytes()
+    written = uploaded.stat().st_ctime_ns
+    await provider.create(place.spec(2))
+    assert uploaded.stat().st_ctime_ns == written, "it was uploaded again"
+    await place.end()
+
+    # An upload that was cut off has no first block, and is done again.
+    image = obtain(Source(str(halting_image)), tmp_path / "cache")
+    pool = provider._store.pool(place.connection, make=True)
+    volume = pool.createXML(f"<volume><name>{name}</name><capacity>{image.length}</capacity></volume>")
+    assert Path(volume.path()).read_bytes() == bytes(image.length)
+    await provider.create(place.spec(1))
+    assert uploaded.read_bytes() == halting_image.read_bytes()
+
+
+async def test_firmware_tpm_and_snapshots_go_with_the_machine(
+    daemon: Daemon, subnet: str, halting_image: Path, tmp_path: Path
+) -> None:
+    place = Place(daemon, subnet, halting_image, tmp_path / "cache", firmware="uefi", tpm=True)
+    provider = place.provider
+    try:
+        machine = await provider.create(place.spec())
+        domain = place.connection.lookupByUUIDString(machine.id)
+        described = read(domain.XMLDesc(0))
+        assert described.uefi and described.tpm
+        state = daemon.folder / "lib"
+        assert list(state.glob("qemu/nvram/*")) and list(state.glob(f"swtpm/{machine.id}"))
+        await provider.power(machine, False)
+        domain.snapshotCreateXML(
+            "<domainsnapshot><name>before</name></domainsnapshot>", libvirt().VIR_DOMAIN_SNAPSHOT_CREATE_DISK_ONLY
+        )
+    finally:
+        await place.end()
+    assert not place.files
+    assert not list(state.glob("qemu/nvram/*")) and not list(state.glob(f"swtpm/{machine.id}"))
+    assert not place.connection.listAllDomains()
+
+
+async def test_a_disk_never_shrinks(place: Place) -> None:
+    machine = await place.provider.create(place.spec())
+    for smaller in ((32, 8), (64, 4), (64,)):
+        with pytest.raises(Permanent, match=r"shrink|lose") as refused:
+            await place.provider.resize(machine, place.spec(disks_mib=smaller))
+        assert refused.value.hint
+    assert (await place.provider.find())[0].disks_mib == (64, 8)
+
+
+async def test_a_disk_smaller_than_the_image_is_refused_and_leaves_nothing(
+    daemon: Daemon, subnet: str, guest: Path, tmp_path: Path
+) -> None:
+    place = Place(daemon, subnet, guest, tmp_path / "cache")
+    with pytest.raises(Permanent, match="smaller than the image"):
+        await place.provider.create(place.spec(disks_mib=(4,)))
+    assert not [name for name in place.files if OWNER.id in name and not name.endswith("-pool")]
+    assert await place.provider.find() == []
+    await place.provider.create(place.spec())
+    await place.end()
+    assert not place.files
+
+
+async def test_volumes_and_networks_of_others_stay(place: Place) -> None:
+    machine = await place.provider.create(place.spec())
+    pool = place.connection.storagePoolLookupByName(place.section.pool)
+    pool.createXML("<volume><name>somebodys.img</name><capacity>512</capacity></volume>")
+    twin = f"talosmith-{'f' * 16}-w-1-{machine.id}-disk0.qcow2"
+    pool.createXML(f"<volume><name>{twin}</name><capacity>512</capacity></volume>")
+    await place.provider.destroy(machine)
+    assert place.files == sorted(["somebodys.img", twin, f"talosmith-{OWNER.id}-pool"])
+    for name in place.files:
+        pool.storageVolLookupByName(name).delete()
+    pool.destroy()
+    pool.undefine()
+
+
+async def test_a_destroy_that_was_cut_off_is_finished(place: Place) -> None:
+    """The disks went, the machine did not: it is still found, and goes."""
+    machine = await place.provider.create(place.spec())
+    await place.provider._host.do("part of it", lambda one: place.provider._empty(one, machine))
+    (found,) = await place.provider.find()
+    assert found.power == "off" and found.disks_mib == ()
+    with pytest.raises(Permanent):
+        await place.provider.power(found, True)
+    await place.provider.destroy(found)
+    assert not place.files
+
+
+async def test_the_look_before_the_start(place: Place) -> None:
+    findings = {one.check: one for one in await place.provider.preflight([place.spec()])}
+    assert [one.check for one in findings.values() if one.level == "error"] == []
+    assert findings["virtualisation"].level == "warning" and "no KVM" in findings["virtualisation"].cause
+    assert "libvirt 9" in findings["libvirt"].evidence and "QEMU 7" in findings["libvirt"].evidence
+    greedy = place.spec(ram_mib=2**24, disks_mib=(2**30,))
+    findings = {one.check: one for one in await place.provider.preflight([greedy])}
+    assert findings["memory"].level == "error"
+
+    without = Libvirt(uri=place.daemon.uri, pool="nowhere", network="nothing", domain_type="kvm", image="/no/image")
+    wishes = replace(place.wishes, section=without, network=None, image=lambda _: Source("/no/image"))
+    findings = {
+        one.check: one
+        for one in await LibvirtProvider(OWNER, Host(place.daemon.uri), wishes).preflight([place.spec()])
+    }
+    wrong = {check for check, one in findings.items() if one.level == "error"}
+    assert wrong == {"virtualisation", "storage pool", "network", "image"}
+    assert all(one.cause and one.fix for one in findings.values() if one.level != "ok")
+    bridged = replace(wishes, section=Libvirt(uri=place.daemon.uri, pool="nowhere", bridge="no-such-bridge"))
+    findings = {
+        one.check: one
+        for one in await LibvirtProvider(OWNER, Host(place.daemon.uri), bridged).preflight([place.spec()])
+    }
+    assert findings["bridge"].level == "error"

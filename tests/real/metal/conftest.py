@@ -1,0 +1,14 @@
+"""Machines for the provider `metal`: real Talos nodes on a network of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.real.talos.fixtures import talos_lab, talos_nodes
+
+__all__ = ["talos_lab", "talos_nodes"]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"

@@ -1,0 +1,129 @@
+"""From an inventory to what the host is asked for; on libvirt's test driver, whose domains run nothing."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from ipaddress import ip_address
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from talosmith import load
+from talosmith.desired.nocloud import iso
+from talosmith.errors import Permanent, TalosmithError
+from talosmith.model.machines import Machine, MachineSpec, Owner
+from talosmith.model.secret import Secret
+from talosmith.providers import provider_for
+from talosmith.providers.libvirt import LibvirtProvider, connection, seed_iso
+from talosmith.providers.libvirt.changes import needs_restart, refuse_less
+from talosmith.providers.libvirt.networks import Network
+from talosmith.steps.nodes import _console
+
+OWNER = Owner("dev", "0123456789abcdef")
+HEADER = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\ncontrolplane: 1\n"
+NETWORK = "network: {node_cidr: 10.0.0.0/24, gateway: 10.0.0.9}\n"
+
+
+def provider(folder: Path, text: str) -> LibvirtProvider:
+    (folder / "cluster.yaml").write_text(HEADER + NETWORK + text)
+    made = provider_for(load(folder), OWNER, None)
+    assert isinstance(made, LibvirtProvider)
+    return made
+
+
+def spec(name: str = "cp-1") -> MachineSpec:
+    return MachineSpec(
+        name=name, role="controlplane", ip=ip_address("10.0.0.10"), cpu=2, ram_mib=2048, disks_mib=(100, 50)
+    )
+
+
+def test_the_image_is_the_factorys_unless_the_inventory_has_one(tmp_path: Path) -> None:
+    source = provider(tmp_path, "libvirt: {}\nimage: {extensions: [siderolabs/qemu-guest-agent]}\n")._wishes.image(
+        spec()
+    )
+    assert source.place.startswith("https://factory.talos.dev/image/ce4c9805")
+    assert source.place.endswith("/v1.13.9/nocloud-amd64.raw.xz")
+    assert "siderolabs/qemu-guest-agent" in source.schematic
+    assert source.schematic_url == "https://factory.talos.dev/schematics"
+    checksum = "AB" * 32
+    mine = provider(tmp_path, f"libvirt: {{image: /images/talos.raw, image_checksum: {checksum}}}\n")
+    source = mine._wishes.image(spec())
+    assert (source.place, source.checksum, source.schematic) == ("/images/talos.raw", f"sha256:{'ab' * 32}", "")
+
+
+def test_the_seed_has_the_nodes_name_address_and_config(tmp_path: Path) -> None:
+    made = provider(tmp_path, "libvirt: {}\n")._wishes.seed(spec(), Secret("machine: {}\n"))
+    assert b"machine: {}\n" in made and b"local-hostname: cp-1" in made
+    assert b"- 10.0.0.10/24" in made and b"gateway4: 10.0.0.9" in made
+    assert b"52:54:00:" in made, "Talos finds the interface by its MAC address"
+    waiting = provider(tmp_path, "libvirt: {}\n")._wishes.seed(spec(), None)
+    assert b"machine:" not in waiting and b"- 10.0.0.10/24" in waiting
+    assert seed_iso("x", None, []) == iso({"meta-data": b"instance-id: x\nlocal-hostname: x\n"})
+
+
+def test_a_network_is_made_only_if_the_inventory_says_so(tmp_path: Path) -> None:
+    assert provider(tmp_path, "libvirt: {network: nodes}\n")._wishes.network is None
+    assert provider(tmp_path, "libvirt: {bridge: br0, make_network: nat}\n")._wishes.network is None
+    made = provider(tmp_path, "libvirt: {network: nodes, make_network: isolated}\n")._wishes.network
+    assert made == Network("nodes", OWNER, "isolated", "10.0.0.9", 24)
+
+
+def test_secure_boot_is_refused_rather_than_left_out(tmp_path: Path) -> None:
+    with pytest.raises(Permanent, match="secure boot") as refused:
+        provider(tmp_path, "libvirt: {firmware: uefi}\nimage: {secureboot: true}\n")
+    assert "secureboot: false" in refused.value.hint
+
+
+@pytest.mark.anyio
+async def test_without_the_library_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "libvirt", None)
+    connection.libvirt.cache_clear()
+    try:
+        with pytest.raises(Permanent, match="not installed") as told:
+            await provider(tmp_path, "libvirt: {}\n").find()
+    finally:
+        connection.libvirt.cache_clear()
+    assert "talosmith[libvirt]" in told.value.hint and "libvirt-dev" in told.value.hint
+
+
+def test_only_what_needs_it_restarts_a_machine() -> None:
+    machine = Machine(id="x", name="cp-1", role="controlplane", cpu=2, ram_mib=2048, disks_mib=(100, 50))
+    assert not needs_restart(machine, spec())
+    assert not needs_restart(machine, replace(spec(), disks_mib=(200, 50)))
+    for change in ({"cpu": 4}, {"ram_mib": 1024}, {"disks_mib": (100, 50, 10)}):
+        assert needs_restart(machine, replace(spec(), **change))  # type: ignore[arg-type]
+    for less in ((99, 50), (100, 49), (100,)):
+        with pytest.raises(Permanent):
+            refuse_less(machine, replace(spec(), disks_mib=less))
+
+
+class Consoles:
+    """A provider as far as consoles go."""
+
+    def __init__(self, text: str | TalosmithError) -> None:
+        self._text = text
+
+    async def console(self, machine: Machine, lines: int = 50) -> str:
+        if isinstance(self._text, TalosmithError):
+            raise self._text
+        return "".join(line + "\n" for line in self._text.splitlines()[-lines:])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("early\n" * 9 + "  kernel panic \n\n", "; its console ends with: early | early | early | kernel panic"),
+        ("\n\n", "; its console is empty: it has not begun to boot"),
+        (Permanent("the host is gone"), "; its console cannot be read: the host is gone"),
+    ],
+    ids=["panic", "empty", "unreadable"],
+)
+async def test_who_waits_long_is_told_what_the_console_says(text: str | TalosmithError, told: str) -> None:
+    machine = Machine(id="x", name="cp-1", role="controlplane")
+    context: Any = SimpleNamespace(provider=Consoles(text), machines={"cp-1": machine})
+    assert await _console(context, "cp-1") == told
+    assert await _console(context, "w-9") == ""
