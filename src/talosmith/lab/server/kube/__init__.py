@@ -1,0 +1,1 @@
+"""The Kubernetes API of the lab's control planes on the network."""
