@@ -10,6 +10,7 @@ import pytest
 
 from talosmith.desired.bundle import Bundle
 from talosmith.talos import (
+    AlreadyExists,
     ApplyMode,
     Denied,
     Invalid,
@@ -20,14 +21,9 @@ from talosmith.talos import (
     TalosError,
     Unsupported,
 )
-from tests.contract.worlds import World, applied, bootstrapped, eventually
+from tests.contract.worlds import World, applied, bootstrapped, eventually, joined
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 async def test_maintenance_mode(world: World) -> None:
@@ -157,7 +153,7 @@ async def test_power(world: World) -> None:
 
 
 async def test_three_control_planes_lose_their_leader(world: World) -> None:
-    """Joining, leadership, quorum without the leader, and the removal of a dead member by its id."""
+    """Joining, leadership, quorum without the leader, and removal by id: of the dead member, then of a living one."""
     machines = await world.fresh(3)
     await bootstrapped(world, machines[0])
     for machine in machines[1:]:
@@ -166,10 +162,7 @@ async def test_three_control_planes_lose_their_leader(world: World) -> None:
         nodes = {machine.name: client.node(machine.address, machine.name) for machine in machines}
         first = nodes[machines[0].name]
 
-        def settled(members: Any) -> bool:
-            return len(members) == 3 and not any(member.is_learner for member in members)
-
-        members = await eventually(lambda: first.etcd_members(timeout=5), settled, 240)
+        members = await joined(first, 3)
         assert {member.hostname for member in members} == set(nodes)
         names = {member.id: member.hostname for member in members}
         leaders = {(await node.etcd_status()).leader for node in nodes.values()}
@@ -189,3 +182,13 @@ async def test_three_control_planes_lose_their_leader(world: World) -> None:
         for node in alive:
             left = await eventually(lambda node=node: node.etcd_members(timeout=5), lambda found: len(found) == 2)
             assert {member.hostname for member in left} == set(nodes) - {dead}
+        kept, removed = alive
+        number = (await removed.etcd_status()).member_id
+        await kept.etcd_remove(number)
+        assert [member.id for member in await joined(kept, 1)] == [(await kept.etcd_status()).member_id]
+        with pytest.raises(NotFound):
+            await kept.etcd_remove(number)
+        etcd = await eventually(lambda: removed.service("etcd"), lambda service: service.state == "Waiting")
+        assert (etcd.healthy, etcd.message) == (False, "service not running")
+        with pytest.raises(AlreadyExists):
+            await removed.bootstrap()

@@ -6,11 +6,10 @@ A test that passes in one world and fails in the other has found a defect of the
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -19,9 +18,13 @@ from talosmith.desired.config.emit import emit
 from talosmith.desired.config.generate import Options, generate
 from talosmith.desired.config.patch import apply_patches, patch_from_value
 from talosmith.errors import Temporary
-from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
+from talosmith.talos import EtcdMember, MaintenanceClient, TalosClient, TalosNode
+from tests.loopback import free_network
 
 TALOS, KUBERNETES = "v1.13.9", "v1.36.3"
+
+
+Ability = Literal["a reset leaves etcd", "a reset wipes the disk"]
 
 
 @dataclass
@@ -30,13 +33,18 @@ class Machine:
     address: str
     cut_power: Callable[[], None]
     start: Callable[[], None]
+    is_on: Callable[[], bool]
 
 
 @dataclass
 class World:
-    """Machines, and one cluster's secrets to make nodes of them."""
+    """Machines, and one cluster's secrets to make nodes of them.
+
+    `abilities` are what its machines do because they have disks of their own, and nodes in containers do not.
+    """
 
     name: str
+    abilities: frozenset[Ability]
     make: Callable[[int], list[Machine]]
     patches: list[dict[str, Any]]
     bundle: Bundle
@@ -99,8 +107,14 @@ async def bootstrapped(world: World, machine: Machine) -> None:
         await eventually(lambda: node.etcd_members(timeout=5), lambda members: len(members) == 1)
 
 
-def leader(statuses: list[Any]) -> list[Any]:
-    return [status for status in statuses if status.is_leader]
+async def joined(node: TalosNode, count: int) -> tuple[EtcdMember, ...]:
+    """The members, once there are that many and all of them vote. On a busy machine each takes up to 100 s."""
+
+    def settled(members: tuple[EtcdMember, ...]) -> bool:
+        return len(members) == count and not any(member.is_learner for member in members)
+
+    members: tuple[EtcdMember, ...] = await eventually(lambda: node.etcd_members(timeout=5), settled, 240)
+    return members
 
 
 @pytest.fixture(params=["lab", "real"])
@@ -113,16 +127,17 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         nodes = request.getfixturevalue("talos_nodes")
 
         def real(count: int) -> list[Machine]:
-            return [Machine(node.name, node.address, node.cut_power, node.start) for node in nodes(count)]
+            return [
+                Machine(node.name, node.address, node.cut_power, node.start, lambda node=node: node.running)
+                for node in nodes(count)
+            ]
 
-        yield World("real", real, [patch(lab), controlplane_patch(lab)], bundle)
+        yield World("real", frozenset(), real, [patch(lab), controlplane_patch(lab)], bundle)
         return
     from talosmith.lab.server.lab import LabOptions, LabServer
 
     (tmp_path / "lab").mkdir()
-    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    options = LabOptions(clock="instant", network=f"127.{80 + number}.0.0/16")
-    async with LabServer(tmp_path / "lab", options) as server:
+    async with LabServer(tmp_path / "lab", LabOptions(clock="instant", network=free_network())) as server:
         control = server.control
 
         def simulated(count: int) -> list[Machine]:
@@ -133,12 +148,17 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
                 address = control.list_machines(name)[0]["address"]
                 made.append(
                     Machine(
-                        name, address, lambda n=name: control.power_off([n]), lambda n=name: control.power_on([n])
+                        name,
+                        address,
+                        lambda n=name: control.power_off([n]),
+                        lambda n=name: control.power_on([n]),
+                        lambda n=name: control.list_machines(n)[0]["power"] == "on",
                     )
                 )
             return made
 
-        yield World("lab", simulated, [{"machine": {"install": {"disk": "/dev/vda"}}}], bundle)
+        abilities: frozenset[Ability] = frozenset(("a reset leaves etcd", "a reset wipes the disk"))
+        yield World("lab", abilities, simulated, [{"machine": {"install": {"disk": "/dev/vda"}}}], bundle)
 
 
 @pytest.fixture(scope="session")
@@ -146,4 +166,4 @@ def bundle() -> Bundle:
     return Bundle.generate()
 
 
-__all__ = ["Machine", "TalosNode", "World", "applied", "bootstrapped", "bundle", "eventually", "leader", "world"]
+__all__ = ["Machine", "TalosNode", "World", "applied", "bootstrapped", "bundle", "eventually", "joined", "world"]

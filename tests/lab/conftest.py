@@ -1,14 +1,17 @@
-"""The secrets of the cluster that most tests use, made once."""
+"""What tests of the lab start from: a cluster's secrets made once, a world, a network, a lab that serves."""
 
 from __future__ import annotations
 
-import random
-import socket
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from talosmith.lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs, Lab
+from tests.loopback import free_network
+
+pytest.register_assert_rewrite("talosmith.providers.contract")  # its assertions tell what they saw, too
 
 
 @pytest.fixture(scope="session")
@@ -28,9 +31,11 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def network() -> str:
-    """Addresses where nobody answers; another run of the tests may be under way on this computer."""
-    while True:
-        network = f"127.{random.randrange(100, 160)}.{random.randrange(240)}"  # noqa: S311
-        with suppress(OSError), socket.socket() as probe:
-            probe.bind((f"{network}.11", 50000))
-            return f"{network}.0/24"
+    return free_network()
+
+
+@pytest.fixture
+async def server(tmp_path: Path, network: str) -> AsyncIterator[LabServer]:
+    """A lab that serves, in which nothing is yet."""
+    async with LabServer(tmp_path, LabOptions(clock="instant", network=network, token="let-me-in")) as lab:
+        yield lab

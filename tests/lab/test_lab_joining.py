@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from talosmith.lab import configure, joining, life, quorum, sequences, services, snapshot
+from talosmith.lab import configure, joining, life, quorum, sequences, snapshot
 from talosmith.lab.etcd import EtcdError
 from talosmith.lab.faults import Fault
 from talosmith.lab.naming import held_vips
@@ -124,7 +124,9 @@ def test_leave_and_come_back(lab: Lab) -> None:
     assert voters(lab) == {"cp-1", "cp-2", "cp-3"} - {leader}
     assert lab.machine(leader).system.etcd is None  # type: ignore[union-attr]
     assert lab.leader() not in ("", leader)
-    services.start_again(lab.world, lab.machine(leader), "etcd")
+    etcd = lab.machine(leader).service("etcd")
+    assert etcd and (etcd.state, etcd.healthy) == ("Finished", False)
+    sequences.request(lab.world, lab.machine(leader), "reboot")  # the only way to start it again
     lab.run()
     assert voters(lab) == {"cp-1", "cp-2", "cp-3"} and lab.etcd is cluster
 
@@ -137,11 +139,11 @@ def test_a_removed_member_says_so_and_does_not_come_back(lab: Lab) -> None:
     lab.world.touch_cluster(cluster.uid)
     lab.run()
     etcd = lab.machine(victim.machine).service("etcd")
-    assert etcd and etcd.state == "Failed" and etcd.events[-1].message == joining.REMOVED
+    assert etcd and (etcd.state, etcd.healthy) == ("Waiting", False) and joining.REMOVED in etcd.events[-1].message
     sequences.request(lab.world, lab.machine(victim.machine), "reboot")
     lab.run()
     etcd = lab.machine(victim.machine).service("etcd")
-    assert etcd and etcd.state == "Failed"  # its data is of a member that is not one
+    assert etcd and etcd.state == "Waiting" and etcd.fails  # its data is of a member that is not one
 
 
 def test_recovery_from_a_snapshot(lab: Lab) -> None:

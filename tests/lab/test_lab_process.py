@@ -17,6 +17,8 @@ from talosmith.errors import Permanent, Temporary, UsageError
 from talosmith.lab import process
 from talosmith.lab.process import Made, Place
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
-from typing import Any
 
-from talosmith.desired.config.emit import emit
-from talosmith.desired.config.redact import redact_pair
+from talosmith.desired.config import compare, reboot
 from talosmith.lab.nodeconfig import documents_of
 from talosmith.model.versions import Version
-
-_AT_ONCE = frozenset(
-    {
-        "ca", "acceptedCAs", "time", "certSANs", "install", "network", "sysfs", "sysctls", "logging", "controlPlane",
-        "kubelet", "kernel", "registries", "pods", "seccompProfiles", "nodeAnnotations", "nodeLabels", "nodeTaints",
-    }
-)  # fmt: skip
-_FEATURES_AT_ONCE = frozenset(
-    {"kubernetesTalosAPIAccess", "kubePrism", "hostDNS", "imageCache", "nodeAddressSortAlgorithm"}
-)
 
 # Kinds of documents by the first Talos that knows them. All others are as old as documents are.
 _SINCE: Mapping[tuple[int, int], str] = {
@@ -41,33 +28,11 @@ def too_new(text: str, version: str) -> list[str]:
     return [f'"{kind}" "v1alpha1": not registered' for kind in kinds if _KIND_SINCE.get(kind, (1, 5)) > line]
 
 
-def needs_reboot(old: str, new: str) -> list[str]:
+def needs_reboot(old: str, new: str, version: str) -> tuple[str, ...]:
     """The fields that change and only take effect after a reboot."""
-    one, other = _main(old), _main(new)
-    fields = _different(one, other, "", {"debug", "cluster", "machine"})
-    before, after = one.get("machine") or {}, other.get("machine") or {}
-    fields += _different(before, after, "machine.", _AT_ONCE | {"features"})
-    fields += _different(
-        before.get("features") or {}, after.get("features") or {}, "machine.features.", _FEATURES_AT_ONCE
-    )
-    return fields
+    return reboot.needs_reboot(documents_of(old), documents_of(new), Version.parse(version))
 
 
 def difference(old: str, new: str) -> str:
     """As a unified diff in which no secret is seen."""
-    before, after = redact_pair(documents_of(old) if old else (), documents_of(new))
-    lines = difflib.unified_diff(
-        emit(before).splitlines(), emit(after).splitlines(), "a", "b", lineterm="", n=3
-    )  # fmt: skip
-    return "\n".join(lines)
-
-
-def _main(text: str) -> Mapping[str, Any]:
-    return next((document for document in documents_of(text) if "kind" not in document), {})
-
-
-def _different(
-    one: Mapping[str, Any], other: Mapping[str, Any], prefix: str, but: set[str] | frozenset[str]
-) -> list[str]:
-    keys = dict.fromkeys([*one, *other])
-    return [prefix + key for key in keys if key not in but and one.get(key) != other.get(key)]
+    return "\n".join(compare.difference(documents_of(old) if old else (), documents_of(new), ("a", "b")))

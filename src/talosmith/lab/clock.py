@@ -18,6 +18,7 @@ PaceName = Literal["instant", "fast", "realistic"]
 Wait = Literal[
     "firmware", "kernel", "network", "time", "pull", "install", "stop", "poweroff", "kexec", "wipe", "service",
     "image", "etcd-start", "etcd-join", "etcd-promote", "election", "static-pods", "kubelet", "node-ready", "vip",
+    "node-grace", "node-eviction", "pod-start", "pod-stop", "pod-work", "pod-restart", "rollout-deadline",
 ]  # fmt: skip
 
 # In seconds, from least to most. `realistic` adds up to the timeline of a first cluster on a home server: two minutes
@@ -26,17 +27,26 @@ _REALISTIC: Mapping[Wait, tuple[float, float]] = {
     "firmware": (15, 30), "kernel": (20, 60), "network": (2, 8), "time": (1, 5), "pull": (20, 60),
     "install": (15, 40), "stop": (5, 15), "poweroff": (1, 3), "kexec": (3, 8), "wipe": (5, 20), "service": (0.5, 2),
     "image": (10, 30), "etcd-start": (2, 5), "etcd-join": (3, 6), "etcd-promote": (15, 45), "election": (1, 3),
-    "static-pods": (60, 90), "kubelet": (5, 10), "node-ready": (10, 30), "vip": (5, 60),
+    "static-pods": (60, 90), "kubelet": (5, 10), "node-ready": (10, 30), "vip": (5, 60), "node-grace": (50, 50),
+    "node-eviction": (300, 300), "pod-start": (2, 6), "pod-stop": (1, 3), "pod-work": (5, 15),
+    "pod-restart": (10, 10), "rollout-deadline": (600, 600),
 }  # fmt: skip
 _FAST: Mapping[Wait, tuple[float, float]] = {
     "firmware": (0.05, 0.15), "kernel": (0.1, 0.3), "network": (0.02, 0.05), "time": (0.01, 0.03), "pull": (0.1, 0.2),
     "install": (0.1, 0.2), "stop": (0.05, 0.1), "poweroff": (0.02, 0.05), "kexec": (0.05, 0.1), "wipe": (0.05, 0.1),
     "service": (0.01, 0.03), "image": (0.05, 0.1), "etcd-start": (0.05, 0.1), "etcd-join": (0.05, 0.1),
     "etcd-promote": (0.1, 0.3), "election": (0.1, 0.2), "static-pods": (0.2, 0.4), "kubelet": (0.05, 0.1),
-    "node-ready": (0.1, 0.2), "vip": (0.1, 0.3),
+    "node-ready": (0.1, 0.2), "vip": (0.1, 0.3), "node-grace": (1.5, 1.5), "node-eviction": (3, 3),
+    "pod-start": (0.05, 0.15), "pod-stop": (0.05, 0.1), "pod-work": (0.2, 0.5), "pod-restart": (0.3, 0.3),
+    "rollout-deadline": (30, 30),
+}  # fmt: skip
+# Without any time at all, a node that restarts would be taken for lost, and what fails would fail for ever at once.
+_INSTANT: Mapping[Wait, tuple[float, float]] = {
+    **dict.fromkeys(_FAST, (0.0, 0.0)),
+    "node-grace": (0.5, 0.5), "node-eviction": (1, 1), "pod-restart": (0.2, 0.2), "rollout-deadline": (10, 10),
 }  # fmt: skip
 PACES: Mapping[PaceName, Mapping[Wait, tuple[float, float]]] = MappingProxyType(
-    {"instant": dict.fromkeys(_FAST, (0.0, 0.0)), "fast": _FAST, "realistic": _REALISTIC}
+    {"instant": _INSTANT, "fast": _FAST, "realistic": _REALISTIC}
 )
 
 

@@ -96,8 +96,10 @@ def _mode(world: World, machine: Machine, text: str, mode: Mode, in_maintenance:
     """The mode that is used in the end, and why it is another one."""
     if in_maintenance:
         return ("NO_REBOOT" if mode in ("AUTO", "REBOOT") else mode), ""
-    assert machine.run is not None  # noqa: S101
-    fields = needs_reboot(world.texts[machine.run.config], text) if mode in ("AUTO", "NO_REBOOT", "TRY") else []
+    run = machine.run
+    assert run is not None  # noqa: S101
+    asked = mode in ("AUTO", "NO_REBOOT", "TRY")
+    fields = needs_reboot(world.texts[run.config], text, run.version) if asked else ()
     why = f"this config change can't be applied in immediate mode\ndiff: {', '.join(fields)}" if fields else ""
     if mode == "AUTO":
         return ("REBOOT", f": {why}") if why else ("NO_REBOOT", "")

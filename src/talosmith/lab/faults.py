@@ -16,7 +16,8 @@ from talosmith.lab.clock import fraction
 
 FaultKind = Literal[
     "power-loss", "hang", "slow", "refuse", "reset", "time-out", "fail", "partition", "full-disk", "boot-failure",
-    "rollback", "clock-skew", "lost-network",
+    "rollback", "clock-skew", "lost-network", "unlisted", "kube-down", "kube-slow", "kube-busy", "kube-time-out",
+    "watch-cut",
 ]  # fmt: skip
 KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 US = "client"  # the far side of a partition that is us, not another node
@@ -35,6 +36,12 @@ MEANINGS: Mapping[FaultKind, str] = {
     "rollback": "an upgraded Talos does not come up, the machine falls back to the one before",
     "clock-skew": "the clock is SECONDS wrong and not set right",
     "lost-network": "the machine has no addresses",
+    "kube-down": "the Kubernetes API server does not run: connections to it are refused",
+    "kube-slow": "requests to the Kubernetes API take SECONDS longer",
+    "kube-busy": "the Kubernetes API sends requests away (429), to come back after SECONDS",
+    "kube-time-out": "a request to the Kubernetes API is executed, but no answer comes",
+    "watch-cut": "watches of the Kubernetes API break off after their first events",
+    "unlisted": "machines are listed only SECONDS after they were made",
 }
 
 
@@ -44,7 +51,7 @@ class Fault:
     kind: FaultKind
     machines: list[str] = field(default_factory=list)  # empty: all
     others: list[str] = field(default_factory=list)  # the far side of a partition; empty: us
-    method: str = "*"  # such as Bootstrap, Etcd* or /machine.MachineService/Reboot
+    method: str = "*"  # such as Bootstrap, Etcd*, /machine.MachineService/Reboot; of a provider: machine.create
     percent: float = 100.0
     times: int | None = None  # how often it still strikes; None: without end
     seconds: float = 0.0

@@ -9,6 +9,7 @@ from talosmith.errors import UsageError
 from talosmith.lab import joining, life
 from talosmith.lab.clock import fraction
 from talosmith.lab.machine import GIB, Disk, Machine, Platform, Slot, System
+from talosmith.lab.refusals import MachineExists
 from talosmith.lab.world import World
 from talosmith.model.versions import RECOMMENDED, Version
 
@@ -35,7 +36,7 @@ def create(
     if not _NAME.match(name):
         raise UsageError(f"{name!r} is not a machine's name", hint="lower-case letters, digits and dashes")
     if name in world.machines:
-        raise UsageError(f"there is a machine {name!r} already", hint="choose another name, or delete it first")
+        raise MachineExists(f"there is a machine {name!r} already", hint="choose another name, or delete it first")
     given = _address(world, address)
     machine = Machine(
         name=name,
@@ -67,6 +68,34 @@ def delete(world: World, machine: Machine) -> None:
     del world.machines[machine.name]
     world.changed.add(machine.name)
     world.unsettled.pop(machine.name, None)
+
+
+def resize(
+    world: World,
+    machine: Machine,
+    *,
+    cpu: int | None = None,
+    memory_mib: int | None = None,
+    disk_sizes: Sequence[int] = (),
+) -> None:
+    """More or less CPU and memory, larger and further disks. A machine that is on is switched off and on for it."""
+    sizes = [disk.size for disk in machine.disks]
+    wanted = [*disk_sizes, *sizes[len(disk_sizes) :]]
+    if any(new < old for new, old in zip(wanted, sizes, strict=False)):
+        raise UsageError(f"the disks of {machine.name!r} cannot be made smaller", hint="make the machine anew")
+    asked = (cpu or machine.cpu, memory_mib or machine.memory_mib, wanted)
+    if asked == (machine.cpu, machine.memory_mib, sizes):
+        return
+    was_on = machine.on
+    life.power_off(world, machine)
+    machine.cpu, machine.memory_mib, _ = asked
+    for disk, size in zip(machine.disks, wanted, strict=False):
+        disk.size = size
+    for number in range(len(sizes), len(wanted)):
+        machine.disks.append(_disk(world, machine.name, number, wanted[number]))
+    world.touch(machine, config=True)
+    if was_on:
+        life.power_on(world, machine)
 
 
 def wipe(world: World, machine: Machine) -> None:

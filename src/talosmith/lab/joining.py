@@ -12,7 +12,7 @@ from talosmith.lab.etcd import Cluster, EtcdError, Member, founded_by, member_id
 from talosmith.lab.kv import KeyValues
 from talosmith.lab.machine import EtcdData, Machine
 from talosmith.lab.naming import hostname, main_address
-from talosmith.lab.services import ETCD, set_health, set_state, time_synced
+from talosmith.lab.services import ETCD, fail_forever, set_health, set_state, time_synced
 from talosmith.lab.versions import line_of
 from talosmith.lab.world import World
 
@@ -54,7 +54,7 @@ def start(world: World, machine: Machine) -> None:
         return
     cluster = world.clusters.get(data.cluster)
     if cluster is None or data.member not in cluster.members:
-        set_state(world, machine, ETCD, "Failed", REMOVED)
+        fail_forever(world, machine, ETCD, REMOVED)
         return
     member = cluster.members[data.member]
     member.name, member.address = hostname(world, machine), main_address(world, machine)
@@ -96,7 +96,7 @@ def bootstrap(world: World, machine: Machine, *, recover: bool = False, check_ha
         raise NotYet("time is not in sync yet")
     if machine.system.etcd is not None:
         raise AlreadyDone("etcd data directory is not empty")
-    if service.state != "Preparing":
+    if service.state not in ("Preparing", "Finished"):  # finished: it has left its cluster
         raise NotYet("bootstrap is not available yet")
     store = _recovered(world, machine, check_hash) if recover else None
     world.timeline.cancel(Key(machine.name, "etcd-join"))
@@ -105,6 +105,8 @@ def bootstrap(world: World, machine: Machine, *, recover: bool = False, check_ha
     founder = Member(member_id(world.seed, uid, machine.name), name, machine.name, address, learner=False)
     world.clusters[uid] = founded_by(uid, config.cluster_id, founder, store)
     machine.system.etcd = EtcdData(uid, founder.id)
+    if service.state == "Finished":
+        set_state(world, machine, ETCD, "Preparing", "Running pre state")
     world.touch(machine)
     world.touch_cluster(uid)
 
@@ -168,7 +170,7 @@ def _watch(world: World, machine: Machine, data: EtcdData) -> None:
     cluster = world.clusters.get(data.cluster)
     member = cluster.members.get(data.member) if cluster else None
     if cluster is None or member is None:
-        set_state(world, machine, ETCD, "Failed", REMOVED)
+        fail_forever(world, machine, ETCD, REMOVED)
     elif cluster.followed_by(member, world):
         set_health(world, machine, ETCD, True, "Health check successful")
     else:

@@ -6,11 +6,16 @@ from contextlib import suppress
 
 from talosmith.lab.clock import Key
 from talosmith.lab.etcd import EtcdError
+from talosmith.lab.kube import bootstrap
+from talosmith.lab.kube.api import Api
+from talosmith.lab.kube.cluster import EtcdRefusal, kubernetes_of
 from talosmith.lab.machine import Machine
-from talosmith.lab.naming import hostname, main_address
+from talosmith.lab.naming import main_address
+from talosmith.lab.nodeconfig import NodeConfig
 from talosmith.lab.quorum import follows
 from talosmith.lab.services import time_synced
 from talosmith.lab.world import World
+from talosmith.model.versions import RECOMMENDED
 
 _REQUIRED = ("apid", "kubelet", "machined")
 STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
@@ -22,7 +27,8 @@ def settle(world: World, machine: Machine) -> None:
         return
     if config.is_controlplane:
         _static_pods(world, machine)
-    if machine.runs("kubelet") and reaches_api(world, machine, config.cluster_id):
+    reached = machine.runs("kubelet") and reaches_api(world, machine, config.cluster_id)
+    if reached and has_network(world, machine, config):
         if not run.node_ready:
             world.after(machine.name, "node-ready", "node-ready", machine.boots)
     else:
@@ -52,13 +58,21 @@ def static_pods_up(world: World, machine: Machine) -> None:
         for pod in STATIC_PODS:
             world.log(machine, f"kube-system/{pod}-{machine.name}", "started")
         _register(world, machine, f"/registry/masterleases/{main_address(world, machine)}")
+        _first_objects(world, machine)
         world.touch(machine)
+
+
+def _first_objects(world: World, machine: Machine) -> None:
+    """An API server that starts makes what every cluster has, unless it is there."""
+    cluster = world.etcd_of(machine)
+    if cluster is not None:
+        with suppress(EtcdRefusal):  # without quorum, the next one that starts does it
+            bootstrap.start(Api(kubernetes_of(world, cluster), machine.name))
 
 
 def node_ready(world: World, machine: Machine) -> None:
     if machine.run is not None and not machine.run.node_ready:
         machine.run.node_ready = True
-        _register(world, machine, f"/registry/minions/{hostname(world, machine)}")
         world.touch(machine)
 
 
@@ -75,8 +89,23 @@ def _register(world: World, machine: Machine, key: str) -> None:
                 return
 
 
+def has_network(world: World, machine: Machine, config: NodeConfig) -> bool:
+    """Whether pods can have a network: Talos brings one, unless it is told that somebody else will."""
+    return config.cni != "none" or machine.name in world.networked
+
+
+def api_runs(world: World, machine: Machine) -> bool:
+    """Whether an API server answers there, even if only to say that its etcd does not."""
+    return bool(machine.run and machine.run.static_pods) and not world.active("kube-down", machine.name)
+
+
 def serves_api(world: World, machine: Machine) -> bool:
-    return bool(machine.run and machine.run.static_pods) and world.connected(machine) and follows(world, machine)
+    return api_runs(world, machine) and world.connected(machine) and follows(world, machine)
+
+
+def kubernetes_version(config: NodeConfig) -> str:
+    """Of the API server, as its image says."""
+    return config.images.get("kube-apiserver", "").rpartition(":")[2] or RECOMMENDED.kubernetes
 
 
 def reaches_api(world: World, machine: Machine, cluster_id: str) -> bool:

@@ -77,7 +77,7 @@ class Service:
     health_message: str = ""
     health_since: float = 0.0
     events: list[ServiceEvent] = field(default_factory=list)
-    stopped: bool = False  # by request; it stays so until started
+    fails: bool = False  # ends as often as it is started
 
 
 @dataclass(slots=True, kw_only=True)
@@ -108,6 +108,7 @@ class Run:
     services: dict[str, Service] = field(default_factory=dict)
     certificate: bool = False  # the API has what it needs to answer
     static_pods: bool = False
+    registered: bool = False  # its kubelet has made its node, in this boot
     node_ready: bool = False
     ready: bool = False
     unmet: list[tuple[str, str]] = field(default_factory=list)

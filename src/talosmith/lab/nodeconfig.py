@@ -22,6 +22,7 @@ NODE_IMAGES = {
     "kube-controller-manager": ("cluster", "controllerManager"),
     "kube-scheduler": ("cluster", "scheduler"),
 }
+_NO_KEY = Secret("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,9 @@ class NodeConfig:
     accepted: tuple[str, ...] = field(default=(), repr=False)  # further authorities, PEM
     cert_sans: tuple[str, ...] = ()
     kubernetes_authority: CertificateAndKey | None = field(default=None, repr=False)
+    kubernetes_accepted: tuple[str, ...] = field(default=(), repr=False)  # further authorities, PEM
+    api_sans: tuple[str, ...] = ()  # further names of the Kubernetes API
+    service_account_key: Secret = field(default=_NO_KEY, repr=False)
     addresses: tuple[Address, ...] = ()
     vips: tuple[str, ...] = ()
     install: Mapping[str, Any] = field(default_factory=dict)
@@ -95,6 +99,9 @@ def read(text: str) -> NodeConfig:
         accepted=tuple(_pem(one.get("crt")) for one in machine.get("acceptedCAs") or ()),
         cert_sans=tuple(machine.get("certSANs") or ()),
         kubernetes_authority=_pair(cluster.get("ca")),
+        kubernetes_accepted=tuple(_pem(one.get("crt")) for one in cluster.get("acceptedCAs") or ()),
+        api_sans=tuple((cluster.get("apiServer") or {}).get("certSANs") or ()),
+        service_account_key=Secret(_pem((cluster.get("serviceAccount") or {}).get("key"))),
         addresses=tuple(_addresses(network, others)),
         vips=tuple(_vips(network, others)),
         install=machine.get("install") or {},

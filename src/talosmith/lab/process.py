@@ -20,11 +20,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from talosmith.errors import Permanent, Temporary, UsageError
 from talosmith.inventory.secure_file import make_private_folder, write_secret
 from talosmith.lab.client import LabClient
 from talosmith.lab.clock import PaceName
+from talosmith.lab.server.real_kubernetes.binaries import find_binaries
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}\Z")
 _START = 60.0  # seconds until a lab that was started must answer
@@ -32,6 +34,8 @@ _STOP = 20.0
 _LOOKING = 2.0
 _POLL = 0.02
 FIRST_NETWORK, LAST_NETWORK = 77, 250  # 127.N.0.0/16; one for each lab
+
+KubernetesName = Literal["simulated", "real"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class Made:
     seed: int = 0
     network: str = ""
     ports: bool = False
+    kubernetes: KubernetesName = "simulated"
+    binaries: str = ""  # folders of the real Kubernetes' programs, as in PATH
 
 
 class Place:
@@ -110,8 +116,8 @@ def labs_folder() -> Path:
 
 def labs() -> list[Place]:
     folder = labs_folder()
-    names = sorted(one.name for one in folder.iterdir() if (one / "made.json").exists()) if folder.is_dir() else []
-    return [Place(name) for name in names]
+    names = sorted(one.name for one in folder.iterdir() if _NAME.match(one.name)) if folder.is_dir() else []
+    return [place for place in map(Place, names) if place.exists()]
 
 
 def start(name: str, wanted: Made | None = None) -> LabClient:
@@ -121,17 +127,26 @@ def start(name: str, wanted: Made | None = None) -> LabClient:
     with place.starting():
         if not place.exists():
             made = wanted or Made()
+            look_for_programs(made)
             made = replace(made, network=_network(made.network))
             write_secret(place.made_file, json.dumps(asdict(made)).encode())
         elif wanted is not None and not _fits(place.made(), wanted):
             kept = place.made()
             raise UsageError(
-                f"the lab {name!r} was made with clock {kept.clock}, seed {kept.seed}, network {kept.network}",
+                f"the lab {name!r} was made with clock {kept.clock}, seed {kept.seed}, network {kept.network}, "
+                f"kubernetes {kept.kubernetes}",
                 hint=f"start it without these options, or make it anew: talosmith lab stop {name} --delete",
             )
         if not place.runs():
+            look_for_programs(place.made())
             _spawn(place)
     return place.client()
+
+
+def look_for_programs(made: Made) -> None:
+    """Before the lab is started: whoever starts it must see what is missing. Raises `UsageError`."""
+    if made.kubernetes == "real":
+        find_binaries(made.binaries)
 
 
 def stop(name: str, *, delete: bool = False) -> bool:
@@ -144,8 +159,17 @@ def stop(name: str, *, delete: bool = False) -> bool:
         if not _wait(lambda: not place.runs(), _STOP):
             _kill(place)
     if delete and found:
-        shutil.rmtree(place.folder)
+        _forget(place)
     return found
+
+
+def _forget(place: Place) -> None:
+    """In one move: a lab is there with its whole world or not at all, wherever this is interrupted."""
+    gone = place.folder.with_name(f".{place.name}")
+    shutil.rmtree(gone, ignore_errors=True)
+    with suppress(FileNotFoundError):  # somebody else has been quicker
+        place.folder.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def _spawn(place: Place) -> None:
@@ -176,7 +200,17 @@ def _kill(place: Place) -> None:
 
 
 def _fits(made: Made, wanted: Made) -> bool:
-    return replace(wanted, network=wanted.network or made.network) == made
+    return replace(wanted, network=wanted.network or made.network, binaries=made.binaries) == made
+
+
+def holder_of(network: str, *, but: str = "") -> Place | None:
+    """The lab whose network has addresses of this one."""
+    asked = ipaddress.ip_network(network)
+    for lab in labs():
+        with suppress(FileNotFoundError):  # it is just being deleted
+            if lab.name != but and ipaddress.ip_network(lab.made().network).overlaps(asked):
+                return lab
+    return None
 
 
 def _network(wanted: str) -> str:
@@ -188,11 +222,16 @@ def _network(wanted: str) -> str:
             raise UsageError(f"{wanted!r} is not a network: {error}", hint="write it like 127.80.0.0/16") from None
         if not network.is_loopback or network.num_addresses < 32:
             raise UsageError(f"{wanted} is not a part of 127.0.0.0/8 with 32 addresses or more")
+        holder = holder_of(wanted)
+        if holder is not None:
+            raise UsageError(
+                f"{wanted} is in use by the lab {holder.name!r}, which has {holder.made().network}",
+                hint=f"take another network, or delete that lab: talosmith lab stop {holder.name} --delete",
+            )
         return wanted
-    taken = [ipaddress.ip_network(lab.made().network) for lab in labs()]
     for number in range(FIRST_NETWORK, LAST_NETWORK):
         network = ipaddress.ip_network(f"127.{number}.0.0/16")
-        if not any(network.overlaps(one) for one in taken):
+        if holder_of(str(network)) is None:
             return str(network)
     raise UsageError("all networks for labs are taken", hint="delete labs you do not need: talosmith lab status")
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import resource
 import signal
+from dataclasses import asdict
 
 from talosmith.lab.process import Place
 from talosmith.lab.server.lab import LabOptions, LabServer
@@ -23,7 +24,7 @@ def serve(name: str) -> None:
 
 async def _serve(place: Place) -> None:
     made = place.made()
-    options = LabOptions(clock=made.clock, seed=made.seed, network=made.network, ports=made.ports)
+    options = LabOptions(**asdict(made))
     loop = asyncio.get_running_loop()
     async with LabServer(place.folder, options) as lab:
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -17,6 +17,8 @@ from talosmith.lab.world import World
 EARLY = ("apid", "auditd", "containerd", "machined", "syslogd", "udevd")
 DASHBOARD = "dashboard"
 ETCD = "etcd"
+NOT_RUNNING = "service not running"
+_DOWN = frozenset({"Waiting", "Finished", "Failed"})
 _KEPT_EVENTS = 16
 
 
@@ -62,7 +64,7 @@ def settle(world: World, machine: Machine) -> None:
     if machine.run is None:
         return
     for name, service in machine.run.services.items():
-        if service.state == "Waiting" and not service.stopped:
+        if service.state == "Waiting" and not service.fails:
             reason = _reason(world, machine, name)
             if not reason:
                 set_state(world, machine, name, "Preparing", "Running pre state")
@@ -82,28 +84,36 @@ def started(world: World, machine: Machine, name: str) -> None:
         set_health(world, machine, name, True, "Health check successful")
 
 
-def stop(world: World, machine: Machine, name: str, *, requested: bool = False) -> None:
+def stop(world: World, machine: Machine, name: str) -> None:
     service = machine.service(name)
     if service is None:
         return
-    service.stopped = service.stopped or requested
     world.timeline.cancel(Key(machine.name, f"service:{name}"))
     if service.state in ("Running", "Preparing", "Waiting", "Starting"):
         set_state(world, machine, name, "Finished", "Service finished successfully")
-        service.healthy = None
 
 
 def start_again(world: World, machine: Machine, name: str) -> None:
     service = machine.service(name)
     if service is not None and service.state in ("Finished", "Failed", "Skipped"):
-        service.stopped = False
         set_state(world, machine, name, "Waiting", _reason(world, machine, name))
+
+
+def fail_forever(world: World, machine: Machine, name: str, why: str) -> None:
+    """It ends as soon as it runs. Talos would try again every few seconds; here once stands for all of them."""
+    assert machine.run is not None  # noqa: S101 - who fails has run
+    machine.run.services[name].fails = True
+    message = f'Error running Containerd({name}), going to restart forever: task "{name}" failed: exit code 1 ({why})'
+    set_state(world, machine, name, "Waiting", message)
 
 
 def set_state(world: World, machine: Machine, name: str, state: ServiceState, message: str) -> None:
     assert machine.run is not None  # noqa: S101
     service = machine.run.services[name]
     service.state = state
+    if state in _DOWN and service.healthy is not None:
+        service.healthy, service.health_message = False, NOT_RUNNING
+        service.health_since = world.clock_of(machine)
     service.events = [*service.events[-_KEPT_EVENTS + 1 :], ServiceEvent(world.clock_of(machine), state, message)]
     _tell(world, machine, name, message)
 
@@ -124,7 +134,7 @@ def time_synced(world: World, machine: Machine) -> bool:
 def _services_up(world: World, machine: Machine) -> bool:
     """What the boot sequence waits for."""
     services = machine.run.services if machine.run else {}
-    return all(one.state == "Running" or one.stopped for one in services.values())
+    return all(one.state == "Running" for one in services.values())
 
 
 HOLDS["services_up"] = _services_up

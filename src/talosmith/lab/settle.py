@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from talosmith.lab import configure, joining, kubernetes, quorum, sequences, services, vip
 from talosmith.lab.clock import Key, ManualClock
+from talosmith.lab.kube.controllers import turns
 from talosmith.lab.machine import Machine
 from talosmith.lab.trust import signer_of
 from talosmith.lab.world import World
@@ -46,7 +47,12 @@ def settle(world: World) -> None:
             group = next(iter(world.unsettled_groups))
             del world.unsettled_groups[group]
             _settle_group(world, group)
+        elif world.unsettled_kubernetes:
+            uid = next(iter(world.unsettled_kubernetes))
+            del world.unsettled_kubernetes[uid]
+            _settle_kubernetes(world, uid)
         else:
+            turns.notice(world)
             return
     raise AssertionError("the world does not come to rest")
 
@@ -89,6 +95,9 @@ def resume(world: World) -> None:
 
 
 def _happen(world: World, key: Key) -> None:
+    if turns.is_turn(key.what):
+        turns.take_turn(world, key.subject, key.what)
+        return
     if key.what in _ON_OTHERS:
         _ON_OTHERS[key.what](world, key.subject)
         return
@@ -102,6 +111,7 @@ def _happen(world: World, key: Key) -> None:
 
 
 def _settle_machine(world: World, machine: Machine) -> None:
+    world.machines_seen[machine.name] = None
     if machine.run is None:
         return
     _certificate(world, machine)
@@ -121,6 +131,12 @@ def _settle_group(world: World, cluster_id: str) -> None:
     for machine in world.group(cluster_id):
         if machine.run is not None and not machine.run.certificate:
             world.unsettled[machine.name] = None
+
+
+def _settle_kubernetes(world: World, uid: str) -> None:
+    found = world.kubernetes.get(uid)
+    if found is not None and found.controllers is not None:
+        found.controllers.settle()
 
 
 def _certificate(world: World, machine: Machine) -> None:

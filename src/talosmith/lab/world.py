@@ -9,15 +9,18 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from talosmith.errors import UsageError
 from talosmith.lab.clock import Key, Now, Pace, PaceName, Timeline, Wait, drawn
 from talosmith.lab.etcd import Cluster
 from talosmith.lab.faults import US, Fault, FaultKind, strikes
 from talosmith.lab.machine import Machine
 from talosmith.lab.nodeconfig import NodeConfig, digest_of, read
 from talosmith.lab.records import EVENTS, KERNEL, Record, event_id
+from talosmith.lab.refusals import NoSuchMachine
+
+if TYPE_CHECKING:
+    from talosmith.lab.kube.cluster import Kubernetes
 
 
 class World:
@@ -28,6 +31,10 @@ class World:
         self.subnet = ipaddress.ip_network(subnet)
         self.machines: dict[str, Machine] = {}
         self.clusters: dict[str, Cluster] = {}
+        self.kubernetes: dict[
+            str, Kubernetes
+        ] = {}  # by etcd cluster; made when first asked for, from what etcd holds
+        self.networked: set[str] = set()  # machines with a CNI that Talos has not brought
         self.vip_holders: dict[str, str] = {}  # by cluster id and address
         self.api_up: dict[str, bool] = {}  # the Kubernetes API, by cluster id
         self.faults: dict[str, Fault] = {}
@@ -40,14 +47,17 @@ class World:
         self.changed_clusters: set[str] = set()
         self.unsettled: dict[str, None] = {}
         self.unsettled_clusters: dict[str, None] = {}
+        self.plays_kubernetes = True  # its controllers and kubelets; not where a real one runs
+        self.machines_seen: dict[str, None] = {}  # that have changed since Kubernetes last looked
         self.unsettled_groups: dict[str, None] = {}  # by cluster id of the machine configs
+        self.unsettled_kubernetes: dict[str, None] = {}  # by etcd cluster
         self._groups: dict[str, list[Machine]] | None = None
 
     # Machines and their configs
 
     def machine(self, name: str) -> Machine:
         if name not in self.machines:
-            raise UsageError(f"there is no machine {name!r} in this lab", hint="see `talosmith lab machine list`")
+            raise NoSuchMachine(f"there is no machine {name!r} in this lab", hint="see `talosmith lab machine list`")
         return self.machines[name]
 
     def keep_text(self, text: str) -> str:
@@ -129,6 +139,7 @@ class World:
             machine.config_revision = machine.revision
             self._groups = None
         self.changed.add(machine.name)
+        self.machines_seen[machine.name] = None
         self.unsettled[machine.name] = None
         found = self.config(machine)
         if found is not None and found.is_controlplane:

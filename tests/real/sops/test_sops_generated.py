@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from sops_tool import Tool, comments_of, same
 
@@ -225,11 +225,13 @@ commented_batches = st.lists(
 
 @slow
 @given(documents=commented_batches)
+@example(documents=[{"a": None}, {"a": [[], Comment(" b")]}, {"c_unencrypted": "x"}, {Comment(" a"): None}])
 def test_comments_are_opened_by_both(documents: list[dict[Any, Any]], tool: Tool) -> None:
     documents = [
         settled({key: None if isinstance(key, Comment) else item for key, item in document.items()})
         for document in documents
     ]
+    documents.append({"a": "sealed"})  # a file with values, but none to seal, is refused by us on purpose
     tool.ok("decrypt", tool.write(sops.encrypt(documents, tool.creation(), "yaml")))  # says so if it cannot open one
     opened = sops.decrypt(tool.encrypt(write_yaml(documents)), "yaml", tool.identities).documents
     assert sops.plain(opened) == sops.plain(documents)

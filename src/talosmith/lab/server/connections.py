@@ -47,6 +47,8 @@ class Connection:
     def made(self, transport: Transport) -> bool:
         """Whether the node wants to talk to this client."""
         self.transport = transport
+        if self._closing:  # it went down while the two were still greeting
+            return False
         if self.maintenance:
             self._roles = frozenset({READER})
             self.client = str(transport.get_extra_info("peername")[0])

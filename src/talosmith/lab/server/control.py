@@ -1,6 +1,7 @@
 """The way in for who keeps the lab: machines and faults, over a socket of this computer, for who has the token.
 
-A request is a line of JSON (`token`, `call`, `with`), its answer another (`done`, or `error` and `hint`).
+A request is a line of JSON (`token`, `call`, `with`), its answer another (`done`, or `error`, `hint` and `kind`).
+Those that say they are `by` a provider meet with the lab's faults.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from talosmith.errors import TalosmithError, UsageError
 from talosmith.lab import hardware, life, settle
 from talosmith.lab.faults import US, Fault
 from talosmith.lab.machine import Machine
+from talosmith.lab.records import KERNEL
+from talosmith.lab.refusals import NoSuchMachine, Refusal
 from talosmith.lab.sequences import request as begin
 from talosmith.lab.server.describe import describe_cluster, describe_machine
 from talosmith.lab.server.engine import Engine
+from talosmith.lab.server.misfortune import unlucky
 
 _LONGEST = 4 * 1024**2
 _PATIENCE = 30.0  # seconds in which a request must have come
@@ -38,12 +42,15 @@ class Control:
         self._calls: Mapping[str, Callable[..., Any]] = {
             "status": self.status,
             "stop": self.stop,
+            "calls": self.calls,
             "machine.create": self.create,
             "machine.list": self.list_machines,
             "machine.power-on": self.power_on,
             "machine.power-off": self.power_off,
             "machine.reboot": self.reboot,
             "machine.wipe": self.wipe,
+            "machine.resize": self.resize,
+            "machine.console": self.console,
             "machine.delete": self.delete,
             "fault.add": self.add_fault,
             "fault.list": self.list_faults,
@@ -63,14 +70,18 @@ class Control:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             line = await asyncio.wait_for(reader.readline(), _PATIENCE)
-            writer.write(json.dumps(self._answer(line)).encode() + b"\n")
+            answer = await self._answer(line)
+            if answer is None:
+                await reader.read()  # until the caller gives up
+                return
+            writer.write(json.dumps(answer).encode() + b"\n")
             await writer.drain()
         except (TimeoutError, ValueError, OSError):  # too slow, too long, or gone
             pass
         finally:
             writer.close()
 
-    def _answer(self, line: bytes) -> dict[str, Any]:
+    async def _answer(self, line: bytes) -> dict[str, Any] | None:
         try:
             request = json.loads(line)
             token = str(request.get("token", ""))
@@ -78,11 +89,18 @@ class Control:
             return {"error": "not a request"}
         if not hmac.compare_digest(token.encode(), self._token.encode()):
             return {"error": "the token is wrong", "hint": "is this another user's lab?"}
-        call = self._calls.get(str(request.get("call")))
-        if call is None:
-            return {"error": f"there is no call {request.get('call')!r}"}
+        what, arguments = str(request.get("call")), request.get("with", {})
+        if what not in self._calls:
+            return {"error": f"there is no call {what!r}"}
+        if request.get("by") == "provider":
+            return await unlucky(self._engine, what, arguments, lambda: self._done(what, arguments))
+        return self._done(what, arguments)
+
+    def _done(self, what: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            return {"done": call(**request.get("with", {}))}
+            return {"done": self._calls[what](**arguments)}
+        except Refusal as problem:
+            return {"error": str(problem), "hint": problem.hint, "kind": problem.kind}
         except TalosmithError as problem:
             return {"error": str(problem), "hint": problem.hint}
         except TypeError as problem:  # the arguments do not fit
@@ -102,6 +120,10 @@ class Control:
             "etcd": [describe_cluster(world, cluster) for cluster in world.clusters.values()],
             "virtual_addresses": {key.partition(" ")[2]: holder for key, holder in world.vip_holders.items()},
         }
+
+    def calls(self) -> dict[str, dict[str, int]]:
+        """What nodes and providers were asked for since the lab runs; what its keeper does is not counted."""
+        return self._engine.tally.as_data()
 
     def stop(self) -> bool:
         self.stopping.set()
@@ -129,14 +151,14 @@ class Control:
         described = describe_machine(self._engine.world, machine)
         return {**described, "problem": self._problems.get(machine.name, "") if machine.on else ""}
 
-    def power_on(self, names: list[str]) -> list[dict[str, Any]]:
-        return self._each(names, lambda machine: life.power_on(self._engine.world, machine))
+    def power_on(self, names: list[str], *, uuid: str = "") -> list[dict[str, Any]]:
+        return self._each(names, lambda machine: life.power_on(self._engine.world, machine), uuid)
 
-    def power_off(self, names: list[str], *, graceful: bool = False) -> list[dict[str, Any]]:
+    def power_off(self, names: list[str], *, graceful: bool = False, uuid: str = "") -> list[dict[str, Any]]:
         world = self._engine.world
         if graceful:
             return self._each(names, lambda machine: machine.on and begin(world, machine, "shutdown", takeover=True))
-        return self._each(names, lambda machine: life.power_off(world, machine))
+        return self._each(names, lambda machine: life.power_off(world, machine), uuid)
 
     def reboot(self, names: list[str]) -> list[dict[str, Any]]:
         return self._each(names, lambda machine: life.power_cycle(self._engine.world, machine))
@@ -144,20 +166,35 @@ class Control:
     def wipe(self, names: list[str]) -> list[dict[str, Any]]:
         return self._each(names, lambda machine: hardware.wipe(self._engine.world, machine))
 
-    def delete(self, names: list[str]) -> list[str]:
-        world = self._engine.world
-        for machine in [world.machine(name) for name in names]:
-            hardware.delete(world, machine)
+    def resize(self, names: list[str], *, uuid: str = "", **sizes: Any) -> list[dict[str, Any]]:
+        return self._each(names, lambda machine: hardware.resize(self._engine.world, machine, **sizes), uuid)
+
+    def console(self, name: str, lines: int = 50) -> str:
+        """The last lines of the kernel's log since the machine was last switched on."""
+        machine = self._engine.world.machine(name)
+        found = [record.text for _, record in self._engine.store.records(name, machine.boots, KERNEL)]
+        return "\n".join(found[-lines:] if lines > 0 else [])
+
+    def delete(self, names: list[str], *, uuid: str = "") -> list[str]:
+        for machine in self._chosen(names, uuid):
+            hardware.delete(self._engine.world, machine)
         self._engine.commit()
         return names
 
-    def _each(self, names: list[str], act: Callable[[Machine], Any]) -> list[dict[str, Any]]:
-        world = self._engine.world
-        machines = [world.machine(name) for name in names]  # all are known before one is touched
+    def _each(self, names: list[str], act: Callable[[Machine], Any], uuid: str = "") -> list[dict[str, Any]]:
+        machines = self._chosen(names, uuid)
         for machine in machines:
             act(machine)
         self._engine.commit()
         return [self._described(machine) for machine in machines]
+
+    def _chosen(self, names: list[str], uuid: str = "") -> list[Machine]:
+        """All are known before one is touched. With a `uuid`, no other machine that has the name by now is meant."""
+        machines = [self._engine.world.machine(name) for name in names]
+        for machine in machines:
+            if uuid and machine.uuid != uuid:
+                raise NoSuchMachine(f"{machine.name!r} is another machine by now")
+        return machines
 
     # Faults
 

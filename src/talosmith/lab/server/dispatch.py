@@ -79,6 +79,7 @@ async def _reply(call: Call, method: Method, asked: Any) -> Message:
     lost = call.world.strike("time-out", call.machine.name, method.path)
     made = method.answer(call, asked)
     reply: Message = await made if isawaitable(made) else made
+    call.engine.tally.done(call.machine.name, method.path)
     if lost is not None:
         await forever()
     return reply
@@ -91,6 +92,7 @@ async def _replies(call: Call, method: Method, asked: Any) -> AsyncGenerator[Mes
         async for reply in replies:
             if lost is None:
                 yield reply
+    call.engine.tally.done(call.machine.name, method.path)
     if lost is not None:  # all is done, and nobody is told
         await forever()
 
@@ -236,6 +238,7 @@ def _go_name(status: Status) -> str:
 
 async def _misfortune(engine: Engine, machine: Machine, path: str) -> None:
     world = engine.world
+    engine.tally.asked(machine.name, path)
     slow = world.strike("slow", machine.name, path)
     if slow is not None:
         await asyncio.sleep(slow.seconds)

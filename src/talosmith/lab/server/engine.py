@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from talosmith.lab import settle
+from talosmith.lab.server.tally import Tally
 from talosmith.lab.store import Store
 from talosmith.lab.world import World
 
@@ -23,6 +24,7 @@ class Engine:
         self.on_change: list[Changed] = []  # told the names of machines, after the change is saved
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.watched: dict[tuple[str, str], int] = {}  # the boot whose events a client last followed, by machine
+        self.tally = Tally()
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
         self._timer: asyncio.Handle | None = None
         self._closed = False

@@ -8,15 +8,20 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from talosmith.lab import store
 from talosmith.lab.clock import PaceName
+from talosmith.lab.process import KubernetesName
 from talosmith.lab.server.api import DECLARED
 from talosmith.lab.server.control import Control
 from talosmith.lab.server.engine import Engine
+from talosmith.lab.server.kube.serving import KubeServers
 from talosmith.lab.server.listeners import Listeners
 from talosmith.lab.world import World
+
+if TYPE_CHECKING:
+    from talosmith.lab.server.real_kubernetes.fleet import Fleet
 
 _ANSWERS = DECLARED  # imported for what it declares
 
@@ -29,6 +34,8 @@ class LabOptions:
     seed: int = 0
     network: str = "127.77.0.0/16"
     ports: bool = False  # all machines at 127.0.0.1, each with a port of its own
+    kubernetes: KubernetesName = "simulated"
+    binaries: str = ""  # folders of the real Kubernetes' programs, as in PATH; they come before it
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
 
@@ -51,11 +58,24 @@ class LabServer:
                 path, seed=self.options.seed, pace=self.options.clock, subnet=self.options.network, now=time.time
             )
         self.engine = Engine(world, self._store)
-        self._listeners = Listeners(self.engine)
+        self._real: Fleet | None = None
+        self._listeners = Listeners(self.engine, self._kube_servers())
         ports = range(50000, 65000) if self.options.ports else None
         self.control = Control(self.engine, self.options.token, problems=self._listeners.problems, ports=ports)
         self.address = await self.control.start()
         self.engine.start()
+
+    def _kube_servers(self) -> KubeServers:
+        if self.options.kubernetes != "real":
+            return KubeServers(self.engine)
+        # Most labs do without, and need not wait for it.
+        from talosmith.lab.server.real_kubernetes.binaries import find_binaries
+        from talosmith.lab.server.real_kubernetes.fleet import Fleet
+        from talosmith.lab.server.real_kubernetes.servers import RealServers
+
+        self.engine.world.plays_kubernetes = False
+        self._real = Fleet(self.engine, self.folder / "kubernetes", find_binaries(self.options.binaries))
+        return RealServers(self.engine, self._real)
 
     @property
     def world(self) -> World:
@@ -74,6 +94,8 @@ class LabServer:
         self.control.close()
         self.engine.close()
         self._listeners.close()
+        if self._real is not None:
+            await self._real.stop()
         self.engine.failed.cancel()
         await asyncio.sleep(0)  # sockets are closed by the loop's next turn
         self._store.close()

@@ -7,7 +7,7 @@ import logging
 import socket
 import ssl
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from talosmith.lab import naming
@@ -16,6 +16,7 @@ from talosmith.lab.machine import Machine
 from talosmith.lab.server import tls
 from talosmith.lab.server.connections import Connection, Protocols
 from talosmith.lab.server.engine import Engine
+from talosmith.lab.server.kube.serving import KubeServers
 from talosmith.lab.server.secure import Secured
 
 PORT = 50000
@@ -31,12 +32,14 @@ log = logging.getLogger(__name__)
 class _Listener:
     machine: str
     socket: socket.socket
+    kube: bool  # the Kubernetes API, not that of Talos
 
 
 class Listeners:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, kube: KubeServers) -> None:
         self._engine = engine
         self._protocols = Protocols()
+        self._kube = kube
         self._listeners: dict[Place, _Listener] = {}
         self._connections: dict[str, set[Connection]] = {}
         self._contexts: dict[str, tuple[tuple[object, ...], float, ssl.SSLContext]] = {}
@@ -51,35 +54,46 @@ class Listeners:
         for connections in list(self._connections.values()):
             for connection in list(connections):
                 connection.abort()
+        self._kube.close()
         for task in self._tasks:
             task.cancel()
 
     def sync(self, names: Iterable[str]) -> None:
         """Make what is open what should be."""
-        wanted: dict[Place, str] = {}
+        names = set(names)
+        if not names:
+            return
+        wanted: dict[Place, tuple[str, bool]] = {}
         for name in names:
             machine = self._engine.world.machines.get(name)
-            for place in self._places(machine) if machine else ():
-                wanted[place] = name
+            for place, kube in self._places(machine) if machine else ():
+                wanted[place] = (name, kube)
             self._drop_connections(name, machine)
-        names = set(names)
+            self._kube.drop(name, machine)
         for place, listener in list(self._listeners.items()):
-            if listener.machine in names and wanted.get(place) != listener.machine:
+            if listener.machine in names and wanted.get(place, ("", False))[0] != listener.machine:
                 self._close(place)
-        for place, name in wanted.items():
+        for place, (name, kube) in wanted.items():
             if place not in self._listeners:
-                self._open(place, name)
+                self._open(place, name, kube)
 
-    def _places(self, machine: Machine) -> list[Place]:
+    def _places(self, machine: Machine) -> Iterator[tuple[Place, bool]]:
+        """Where the machine answers, and whether that is the Kubernetes API."""
+        for place in self._kube.places(machine):
+            yield place, True
         world = self._engine.world
         if not machine.runs("apid") or world.active("refuse", machine.name):
-            return []
+            return
         addresses = naming.addresses(world, machine)
         if machine.port:
-            return [("127.0.0.1", machine.port)] if addresses else []
-        return [(address, PORT) for address in addresses if naming.is_loopback(address)]
+            if addresses:
+                yield ("127.0.0.1", machine.port), False
+            return
+        for address in addresses:
+            if naming.is_loopback(address):
+                yield (address, PORT), False
 
-    def _open(self, place: Place, machine: str) -> None:
+    def _open(self, place: Place, machine: str, kube: bool) -> None:
         family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
         listening = socket.socket(family, socket.SOCK_STREAM)
         try:
@@ -93,7 +107,7 @@ class Listeners:
             return
         self.problems.pop(machine, None)
         listening.setblocking(False)
-        self._listeners[place] = _Listener(machine, listening)
+        self._listeners[place] = _Listener(machine, listening, kube)
         asyncio.get_running_loop().add_reader(listening, self._accept, place)
 
     def _close(self, place: Place) -> None:
@@ -110,20 +124,21 @@ class Listeners:
                 return
             accepted.setblocking(False)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._greet(accepted, listener.machine)
+            self._greet(accepted, listener.machine, listener.kube)
 
-    def _greet(self, accepted: socket.socket, name: str) -> None:
+    def _greet(self, accepted: socket.socket, name: str, kube: bool) -> None:
         world = self._engine.world
         machine = world.machines.get(name)
         if machine is None or machine.run is None:
             accepted.close()
         elif not world.talk(US, name):
             self._mute.setdefault(name, []).append(accepted)
-        elif world.strike("reset", name) is not None:
+        elif not kube and world.strike("reset", name) is not None:
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             accepted.close()
         else:
-            task = asyncio.get_running_loop().create_task(self._serve(accepted, machine))
+            serve = self._kube.serve if kube else self._serve
+            task = asyncio.get_running_loop().create_task(serve(accepted, machine))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -161,6 +176,8 @@ class Listeners:
         world = self._engine.world
         maintenance = world.config(machine) is None
         key = (
+            machine.uuid,
+            machine.created,  # another machine may have the name by now
             machine.boots,
             maintenance,
             machine.run.config if machine.run else "",

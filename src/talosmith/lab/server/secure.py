@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
 _HANDSHAKE = 15.0  # seconds
@@ -42,7 +43,11 @@ class Secured(asyncio.Protocol):
         try:
             if self._behind is None:
                 self._shake_hands()
-            while self._behind is not None and (chunk := self.tls.read(_CHUNK)):
+            while self._behind is not None:
+                chunk = self.tls.read(_CHUNK)
+                if not chunk:
+                    self._say_goodbye()
+                    return
                 self._behind.data_received(chunk)
         except ssl.SSLWantReadError:
             pass
@@ -64,6 +69,13 @@ class Secured(asyncio.Protocol):
         self._timer = asyncio.get_running_loop().call_later(_LISTENS, self.plain.abort)
         if not self.plain.is_closing():
             self.plain.write_eof()
+
+    def _say_goodbye(self) -> None:
+        """The client has ended TLS politely, and waits for the same."""
+        with suppress(ssl.SSLError):
+            self.tls.unwrap()
+        self.flush()
+        self.plain.close()
 
     def flush(self) -> None:
         if self.outgoing.pending and not self.plain.is_closing():

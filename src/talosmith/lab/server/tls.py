@@ -7,13 +7,9 @@ next boot, even if the lab itself was started anew.
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import ipaddress
-import os
 import ssl
-import tempfile
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
@@ -21,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
 
+from talosmith.desired.certificate_file import show_certificate
 from talosmith.desired.pki import CLIENT, SERVER, CertificateAndKey, new_leaf, write_key
 from talosmith.lab import naming
 from talosmith.lab.machine import Machine
@@ -89,27 +86,8 @@ def _context(pair: CertificateAndKey) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.num_tickets = 0
     context.set_alpn_protocols(["h2"])
-    key = pair.key.reveal().replace("ED25519 PRIVATE KEY", "PRIVATE KEY")
-    with _private_file((pair.certificate + key).encode()) as path:
-        context.load_cert_chain(path)
+    show_certificate(context, pair.certificate, pair.key)
     return context
-
-
-@contextlib.contextmanager
-def _private_file(content: bytes) -> Iterator[str]:
-    """A file for the one function that takes nothing else; in memory where that can be had."""
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("lab", os.MFD_CLOEXEC)
-        try:
-            os.write(descriptor, content)
-            yield f"/proc/self/fd/{descriptor}"
-        finally:
-            os.close(descriptor)
-        return
-    with tempfile.NamedTemporaryFile() as file:  # mode 0600
-        file.write(content)
-        file.flush()
-        yield file.name
 
 
 def _maintenance_key(world: World, machine: Machine) -> Ed25519PrivateKey:

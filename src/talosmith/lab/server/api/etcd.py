@@ -58,9 +58,9 @@ async def recover(call: Call, requests: Requests) -> pb.EtcdRecoverResponse:
 
 
 @answers("machine.MachineService/EtcdMemberList")
-def members(call: Call, request: pb.EtcdMemberListRequest) -> pb.EtcdMemberListResponse:
+async def members(call: Call, request: pb.EtcdMemberListRequest) -> pb.EtcdMemberListResponse:
     need_control_plane(call, "member list")
-    cluster, member = _local(call) if request.query_local else _any(call)
+    cluster, member = await (_local(call) if request.query_local else _any(call))
     if not cluster.followed_by(member, call.world):
         raise fail(Status.UNAVAILABLE, "etcdserver: no leader")
     listed = [
@@ -78,9 +78,9 @@ def members(call: Call, request: pb.EtcdMemberListRequest) -> pb.EtcdMemberListR
 
 
 @answers("machine.MachineService/EtcdStatus")
-def status(call: Call, request: object) -> pb.EtcdStatusResponse:
+async def status(call: Call, request: object) -> pb.EtcdStatusResponse:
     need_control_plane(call, "etcd status")
-    cluster, member = _local(call)
+    cluster, member = await _local(call)
     view, leader = cluster.known_to(member), cluster.followed_by(member, call.world)
     version = line_of(call.machine.run.version if call.machine.run else call.machine.version).etcd
     errors = [f"memberID:{number} alarm:{alarm} " for number, alarm in sorted(cluster.alarms.items())]
@@ -102,23 +102,24 @@ def status(call: Call, request: object) -> pb.EtcdStatusResponse:
 
 
 @answers("machine.MachineService/EtcdRemoveMemberByID")
-def remove(call: Call, request: pb.EtcdRemoveMemberByIDRequest) -> pb.EtcdRemoveMemberByIDResponse:
+async def remove(call: Call, request: pb.EtcdRemoveMemberByIDRequest) -> pb.EtcdRemoveMemberByIDResponse:
     need_control_plane(call, "etcd remove member")
-    cluster, member = _any(call)
+    cluster, member = await _any(call)
     try:
         cluster.remove(member, request.member_id, call.world)
     except EtcdError as refusal:
+        told = f"failed to remove member {request.member_id}: {refusal}"
         if str(refusal) == NOT_FOUND:
-            raise fail(Status.NOT_FOUND, NOT_FOUND) from None
-        raise fail(Status.UNKNOWN, f"failed to remove member: {refusal}") from None
+            raise fail(Status.NOT_FOUND, told) from None
+        raise fail(Status.UNKNOWN, f"failed to remove member: {told}") from None
     _changed(call, cluster)
     return pb.EtcdRemoveMemberByIDResponse(messages=[pb.EtcdRemoveMemberByID()])
 
 
 @answers("machine.MachineService/EtcdLeaveCluster")
-def leave(call: Call, request: object) -> pb.EtcdLeaveClusterResponse:
+async def leave(call: Call, request: object) -> pb.EtcdLeaveClusterResponse:
     need_control_plane(call, "etcd leave")
-    _local(call)
+    await _local(call)
     try:
         joining.leave(call.world, call.machine)
     except EtcdError as refusal:
@@ -128,9 +129,9 @@ def leave(call: Call, request: object) -> pb.EtcdLeaveClusterResponse:
 
 
 @answers("machine.MachineService/EtcdForfeitLeadership")
-def forfeit(call: Call, request: object) -> pb.EtcdForfeitLeadershipResponse:
+async def forfeit(call: Call, request: object) -> pb.EtcdForfeitLeadershipResponse:
     need_control_plane(call, "etcd forfeit leadership")
-    cluster, member = _local(call)
+    cluster, member = await _local(call)
     if len(cluster.members) == 1:
         raise fail(Status.UNKNOWN, "failed to forfeit leadership: cannot forfeit leadership, only one member")
     if not cluster.followed_by(member, call.world):
@@ -149,7 +150,7 @@ def forfeit(call: Call, request: object) -> pb.EtcdForfeitLeadershipResponse:
 @answers("machine.MachineService/EtcdSnapshot")
 async def take_snapshot(call: Call, request: object) -> AsyncIterator[common_pb2.Data]:
     need_control_plane(call, "etcd snapshot")
-    cluster, member = _local(call)
+    cluster, member = await _local(call)
     view = cluster.known_to(member)
     listed = [(one.id, one.name, one.peer_url) for one in view.members.values()]
     content = snapshot.write(view.store, index=view.index, term=cluster.term, members=listed)
@@ -158,17 +159,17 @@ async def take_snapshot(call: Call, request: object) -> AsyncIterator[common_pb2
 
 
 @answers("machine.MachineService/EtcdAlarmList")
-def alarms(call: Call, request: object) -> pb.EtcdAlarmListResponse:
+async def alarms(call: Call, request: object) -> pb.EtcdAlarmListResponse:
     need_control_plane(call, "etcd alarm list")
-    cluster, _ = _local(call)
+    cluster, _ = await _local(call)
     listed = [pb.EtcdMemberAlarm(member_id=number, alarm=alarm) for number, alarm in sorted(cluster.alarms.items())]
     return pb.EtcdAlarmListResponse(messages=[pb.EtcdAlarm(member_alarms=listed)])
 
 
 @answers("machine.MachineService/EtcdAlarmDisarm")
-def disarm(call: Call, request: object) -> pb.EtcdAlarmDisarmResponse:
+async def disarm(call: Call, request: object) -> pb.EtcdAlarmDisarmResponse:
     need_control_plane(call, "etcd alarm disarm")
-    cluster, member = _local(call)
+    cluster, member = await _local(call)
     try:
         gone = cluster.disarm(member, call.world)
     except EtcdError as refusal:
@@ -179,9 +180,9 @@ def disarm(call: Call, request: object) -> pb.EtcdAlarmDisarmResponse:
 
 
 @answers("machine.MachineService/EtcdDefragment")
-def defragment(call: Call, request: object) -> pb.EtcdDefragmentResponse:
+async def defragment(call: Call, request: object) -> pb.EtcdDefragmentResponse:
     need_control_plane(call, "etcd defragment")
-    _local(call)
+    await _local(call)
     return pb.EtcdDefragmentResponse(messages=[pb.EtcdDefragment()])
 
 
@@ -190,20 +191,17 @@ def _changed(call: Call, cluster: Cluster) -> None:
     call.engine.commit()
 
 
-def _local(call: Call) -> tuple[Cluster, Member]:
-    """The node's own etcd."""
-    cluster = call.world.etcd_of(call.machine)
-    member = cluster.find(call.machine.name) if cluster else None
-    if cluster is None or member is None or not call.world.runs(call.machine.name, cluster.uid):
-        raise fail(
-            Status.UNAVAILABLE,
-            'failed to create etcd client: connection error: desc = "transport: Error while dialing: '
-            'dial tcp [::1]:2379: connect: connection refused"',
-        )
-    return cluster, member
+async def _local(call: Call) -> tuple[Cluster, Member]:
+    """The node's own etcd. One that does not run is waited for: Talos does not tell, its clients give up some day."""
+    while True:
+        cluster = call.world.etcd_of(call.machine)
+        member = cluster.find(call.machine.name) if cluster else None
+        if cluster is not None and member is not None and call.world.runs(call.machine.name, cluster.uid):
+            return cluster, member
+        await call.engine.changed(call.machine.name)
 
 
-def _any(call: Call) -> tuple[Cluster, Member]:
+async def _any(call: Call) -> tuple[Cluster, Member]:
     """An etcd that the node reaches among the control planes: its own, or one that has a leader."""
     config = call.world.config(call.machine)
     own = call.world.etcd_of(call.machine)
@@ -214,4 +212,4 @@ def _any(call: Call) -> tuple[Cluster, Member]:
         for member in sorted(near, key=lambda one: one.machine != call.machine.name):
             if cluster.followed_by(member, call.world):
                 return cluster, member
-    return _local(call)
+    return await _local(call)

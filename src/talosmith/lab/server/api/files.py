@@ -13,6 +13,8 @@ from talosmith.lab.versions import line_of
 from talosmith.talos.proto import common_pb2
 from talosmith.talos.proto import machine_pb2 as pb
 
+_ETCD_DATA = "/var/lib/etcd"  # there on every configured node, empty until it is a member
+
 
 @answers("machine.MachineService/Read")
 async def read(call: Call, request: pb.ReadRequest) -> AsyncIterator[common_pb2.Data]:
@@ -26,7 +28,7 @@ async def read(call: Call, request: pb.ReadRequest) -> AsyncIterator[common_pb2.
 async def list_files(call: Call, request: pb.ListRequest) -> AsyncIterator[pb.FileInfo]:
     found = _under(call, request.root)
     root = "/" + request.root.strip("/")
-    if not found:
+    if not found and root != _ETCD_DATA:
         yield pb.FileInfo(name=root, relative_name=root, error=f"lstat {root}: no such file or directory")
         return
     yield pb.FileInfo(name=root, relative_name=".", is_dir=root not in found, mode=0o755)
@@ -68,7 +70,9 @@ def _files(call: Call) -> dict[str, str]:
     run = call.machine.run
     if run is None:
         return {}
+    has_etcd = call.machine.system is not None and call.machine.system.etcd is not None
     return {
+        **({f"{_ETCD_DATA}/member/snap/db": ""} if has_etcd else {}),
         "/proc/sys/kernel/random/boot_id": run.boot_id + "\n",
         "/proc/version": f"Linux version {line_of(run.version).kernel}-talos\n",
         "/proc/uptime": f"{call.world.now() - run.since:.2f} 0.00\n",

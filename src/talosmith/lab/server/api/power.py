@@ -35,7 +35,8 @@ def reset(call: Call, request: pb.ResetRequest) -> pb.ResetResponse:
     partitions = [one.label for one in request.system_partitions_to_wipe if one.wipe]
     for label in partitions:
         if label not in _PARTITIONS:
-            raise fail(Status.UNKNOWN, f'failed to get volume status with label "{label}": resource doesn\'t exist')
+            missing = f"resource VolumeStatuses.block.talos.dev(runtime/{label}@undefined) doesn't exist"
+            raise fail(Status.UNKNOWN, f'failed to get volume status with label "{label}": {missing}')
     actor = begin(
         call.world,
         machine,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grpclib.const import Status
+from grpclib.exceptions import GRPCError
 
 from talosmith.lab import services
 from talosmith.lab.machine import Service
@@ -10,7 +11,7 @@ from talosmith.lab.server.api.system import timestamp
 from talosmith.lab.server.methods import Call, answers, fail
 from talosmith.talos.proto import machine_pb2 as pb
 
-_FIXED = frozenset({"apid", "auditd", "containerd", "dashboard", "machined", "syslogd", "trustd", "udevd"})
+_RESTARTABLE = "kubelet"  # nothing else of Talos' own is stopped or started by request
 
 
 @answers("machine.MachineService/ServiceList")
@@ -22,7 +23,9 @@ def service_list(call: Call, request: object) -> pb.ServiceListResponse:
 
 @answers("machine.MachineService/ServiceStart")
 def start(call: Call, request: pb.ServiceStartRequest) -> pb.ServiceStartResponse:
-    _check(call, request.id, "start")
+    _find(call, request.id)
+    if not call.machine.runs(request.id):
+        _check(request.id, "start")
     services.start_again(call.world, call.machine, request.id)
     call.engine.commit()
     return pb.ServiceStartResponse(messages=[pb.ServiceStart(resp=f'Service "{request.id}" started')])
@@ -30,33 +33,33 @@ def start(call: Call, request: pb.ServiceStartRequest) -> pb.ServiceStartRespons
 
 @answers("machine.MachineService/ServiceStop")
 def stop(call: Call, request: pb.ServiceStopRequest) -> pb.ServiceStopResponse:
-    _check(call, request.id, "stop")
-    _stop(call, request.id)
-    call.engine.commit()
-    return pb.ServiceStopResponse(messages=[pb.ServiceStop(resp=f'Service "{request.id}" stopped')])
+    """Only services of extensions are, and no simulated node has any."""
+    _find(call, request.id)
+    raise _not_offered(request.id, "stop")
 
 
 @answers("machine.MachineService/ServiceRestart")
 def restart(call: Call, request: pb.ServiceRestartRequest) -> pb.ServiceRestartResponse:
-    _check(call, request.id, "restart")
-    _stop(call, request.id)
+    _find(call, request.id)
+    _check(request.id, "restart")
+    services.stop(call.world, call.machine, request.id)
     services.start_again(call.world, call.machine, request.id)
     call.engine.commit()
     return pb.ServiceRestartResponse(messages=[pb.ServiceRestart(resp=f'Service "{request.id}" restarted')])
 
 
-def _stop(call: Call, name: str) -> None:
-    services.stop(call.world, call.machine, name, requested=True)
-    cluster = call.world.etcd_of(call.machine)
-    if name == services.ETCD and cluster is not None:
-        call.world.touch_cluster(cluster.uid)
-
-
-def _check(call: Call, name: str, what: str) -> None:
+def _find(call: Call, name: str) -> None:
     if call.machine.service(name) is None:
         raise fail(Status.NOT_FOUND, f'service "{name}" not found')
-    if name in _FIXED:
-        raise fail(Status.UNKNOWN, f'service "{name}" doesn\'t support {what} operation via API')
+
+
+def _check(name: str, what: str) -> None:
+    if name != _RESTARTABLE:
+        raise _not_offered(name, what)
+
+
+def _not_offered(name: str, what: str) -> GRPCError:
+    return fail(Status.UNKNOWN, f'service "{name}" doesn\'t support {what} operation via API')
 
 
 def _info(name: str, service: Service) -> pb.ServiceInfo:

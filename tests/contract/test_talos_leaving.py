@@ -1,0 +1,178 @@
+"""How a node goes: refused, reset, or out of etcd by itself. In the lab and on real Talos alike.
+
+A reset in a container wipes nothing and does not leave etcd; what hangs on that is asked of worlds that can.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from talosmith.errors import Temporary
+from talosmith.talos import (
+    Denied,
+    MaintenanceClient,
+    NotFound,
+    TalosError,
+    TalosNode,
+    Unsupported,
+)
+from talosmith.talos.events import SequenceStep
+from tests.contract.worlds import World, applied, bootstrapped, eventually, joined
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+
+async def test_what_is_refused_changes_nothing(world: World) -> None:
+    (machine,) = await world.fresh()
+    async with MaintenanceClient() as maintenance:
+        with pytest.raises(Denied):
+            await maintenance.node(machine.address).reset(graceful=False)
+    await bootstrapped(world, machine)
+    async with world.client("os:reader") as reader:
+        node = reader.node(machine.address)
+        for ask in (node.reset, node.etcd_leave, lambda: node.etcd_remove(1)):
+            with pytest.raises(Denied):
+                await ask()
+    async with world.client() as client:
+        node = client.node(machine.address)
+        await eventually(node.machine_status, lambda status: status.stage == "running" and status.ready)
+        (member,) = await node.etcd_members()
+        with pytest.raises(TalosError, match=r'label "NOPE": resource .*NOPE.* doesn\'t exist'):
+            await node.reset(partitions=["NOPE"])
+        with pytest.raises(TalosError, match="device /dev/nope wasn't found"):
+            await node.reset(user_disks=["/dev/nope"])
+        with pytest.raises(TalosError, match=f"member {member.id}: .*not enough started members"):
+            await node.etcd_remove(member.id)
+        with pytest.raises(NotFound, match=f"member {member.id + 1}: .*member not found"):
+            await node.etcd_remove(member.id + 1)
+        for act in (node.service_stop, node.service_restart):
+            with pytest.raises(Unsupported):
+                await act("etcd")
+        with pytest.raises(Unsupported):
+            await node.service_stop("kubelet")
+        await node.service_start("etcd")  # which runs
+        await node.service_restart("kubelet")
+        assert await node.etcd_members() == (member,)
+        await eventually(node.machine_status, lambda status: status.stage == "running" and status.ready)
+
+
+async def test_a_reset_takes_a_node_down(world: World) -> None:
+    (machine,) = await world.fresh()
+    await bootstrapped(world, machine)
+    async with world.client() as client, Followed(client.node(machine.address)) as followed:
+        node = client.node(machine.address)
+        (member,) = await node.etcd_members()
+        await eventually(node.machine_status, lambda status: status.stage == "running")
+        if "a reset leaves etcd" in world.abilities:
+            refused = await node.reset(graceful=True)
+            told = await followed.error_of(refused)
+            assert "not enough started members" in told
+            assert await node.etcd_members() == (member,)
+        actor = await node.reset(graceful=False)
+        with suppress(Temporary):  # too late to be asked, or locked
+            assert await node.reset(graceful=False) != actor
+        await eventually(_value(machine.is_on), lambda on: not on)
+        assert followed.begun(actor)
+        assert len([step for _, step in followed.steps if step.action == "start"]) == (
+            2 if "a reset leaves etcd" in world.abilities else 1
+        )
+        with pytest.raises(TalosError):
+            await node.version()
+        machine.start()
+        if "a reset wipes the disk" in world.abilities:
+            async with MaintenanceClient() as maintenance:
+                await eventually(
+                    maintenance.node(machine.address).machine_status, lambda status: status.stage == "maintenance"
+                )
+        else:
+            assert await joined(node, 1) == (member,)
+
+
+async def test_a_member_leaves_and_comes_back(world: World) -> None:
+    """A node that has left has no etcd until it boots again, or until somebody makes a second cluster of it."""
+    first, second = await world.fresh(2)
+    await bootstrapped(world, first)
+    await applied(world, second)
+    async with world.client() as client:
+        stays, goes = client.node(first.address), client.node(second.address)
+        before = await joined(stays, 2)
+        await eventually(goes.machine_status, lambda status: status.ready)
+        await _leave(goes, stays)
+        with pytest.raises(Unsupported):
+            await goes.service_start("etcd")
+        status = await eventually(goes.machine_status, lambda status: not status.ready)
+        assert (status.stage, [item.reason for item in status.unmet]) == ("running", ["etcd not running"])
+        await goes.reboot()
+        after = await joined(stays, 2)
+        assert {member.hostname for member in after} == {member.hostname for member in before}
+        assert len({member.id for member in (*before, *after)}) == 3
+        await eventually(goes.machine_status, lambda status: status.stage == "running" and status.ready)
+        await _leave(goes, stays)
+        await goes.bootstrap()
+        alone = await eventually(lambda: goes.etcd_members(local=True, timeout=5), bool)
+        assert [member.hostname for member in alone] == [second.name]
+        assert [member.hostname for member in await stays.etcd_members(local=True)] == [first.name]
+
+
+async def _leave(node: TalosNode, other: TalosNode) -> None:
+    """The others know at once; the node keeps no etcd, and does not say so to who asks for it."""
+    await node.etcd_leave()
+    assert [member.id for member in await other.etcd_members()] == [(await other.etcd_status()).member_id]
+    assert await node.etcd_members() == await other.etcd_members()
+    etcd = await node.service("etcd")
+    assert (etcd.state, etcd.healthy, etcd.message) == ("Finished", False, "service not running")
+    with pytest.raises(Temporary, match="no answer within"):
+        await node.etcd_status(timeout=2)
+
+
+class Followed:
+    """The steps of a node's resets as its events tell them, until it is gone; each with the call it follows from."""
+
+    def __init__(self, node: TalosNode) -> None:
+        self._node = node
+        self._seen: set[str] = set()
+        self.steps: list[tuple[str, SequenceStep]] = []
+
+    async def __aenter__(self) -> Followed:
+        self._task = asyncio.create_task(self._follow())
+        await eventually(_value(lambda: self._seen), bool)  # from here on nothing is missed
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _follow(self) -> None:
+        """What was told before is told again after a connection was lost."""
+        while True:
+            with suppress(Temporary):
+                async for event in self._node.events(tail=-1):
+                    known = event.id in self._seen
+                    self._seen.add(event.id)
+                    if not known and isinstance(event.what, SequenceStep) and event.what.sequence == "reset":
+                        self.steps.append((event.actor, event.what))
+            await asyncio.sleep(0.2)
+
+    def begun(self, actor: str) -> bool:
+        return (actor, SequenceStep("reset", "start", "")) in self.steps
+
+    async def error_of(self, actor: str) -> str:
+        errors: list[str] = await eventually(
+            _value(lambda: [step.error for by, step in self.steps if by == actor and step.error]), bool
+        )
+        return errors[0]
+
+
+def _value(ask: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
+    """What can be asked at once, for who waits."""
+
+    async def asked() -> Any:
+        return ask()
+
+    return asked

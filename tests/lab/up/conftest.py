@@ -1,0 +1,46 @@
+"""What tests of `up` and `destroy` start from: a warm parent for their processes, secrets, a cluster's folder."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lab.up import warm
+from tests.lab.up.places import Here, Kit
+from tests.loopback import free_network
+
+
+@pytest.fixture(scope="session")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kit]:
+    folder = tmp_path_factory.mktemp("kit")
+    process, path = warm.start(folder)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            made = Kit.make(path, folder, patch)
+        yield made
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def places(kit: Kit, tmp_path: Path) -> Iterator[Callable[[], Here]]:
+    """Makes clusters' folders, as many as are asked for."""
+    made: list[Here] = []
+
+    def make() -> Here:
+        here = Here(kit, Path(tempfile.mkdtemp(dir=tmp_path)), free_network())  # by several threads at once, too
+        made.append(here)
+        return here
+
+    yield make
+    for place in made:
+        place.end()
+
+
+@pytest.fixture
+def here(places: Callable[[], Here]) -> Here:
+    return places()

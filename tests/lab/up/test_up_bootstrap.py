@@ -1,0 +1,94 @@
+"""etcd is started exactly once: every control plane empty, with data or silent, in all combinations."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.lab.up.outcomes import one_etcd
+from tests.lab.up.places import Here, until
+
+pytestmark = pytest.mark.slow
+
+STATES = ("empty", "data", "silent")
+CONTROL_PLANES = ("cp-1", "cp-2", "cp-3")
+
+
+class Cluster:
+    """A cluster of three control planes that can be put back to how it was when it was new."""
+
+    def __init__(self, here: Here) -> None:
+        self.here = here
+        here.write(3, 0)
+        ended = here.up()
+        assert ended.code == 0, ended.said
+        (cluster,) = here.etcd()
+        self.etcd = cluster["id"]
+        self._kept = here.root / "kept"
+        self._stop()
+        shutil.copytree(here.lab_folder, self._kept)
+
+    def again(self) -> None:
+        if (self.here.lab_folder / "lab.json").exists():
+            self._stop()
+        shutil.rmtree(self.here.lab_folder)
+        shutil.copytree(self._kept, self.here.lab_folder)
+        self.here.make_lab()
+        until(lambda: all(machine["ready"] for machine in self.here.lab.machines()), 30.0)
+
+    def _stop(self) -> None:
+        pid = json.loads((self.here.lab_folder / "lab.json").read_text())["pid"]
+        self.here.lab.stop()
+        until(lambda: not Path(f"/proc/{pid}").exists(), 30.0)
+
+
+def put(here: Here, name: str, state: str) -> None:
+    if state == "empty":
+        here.lab.wipe(name)
+        here.lab.reboot(name)
+    elif state == "silent":
+        here.lab.add_fault("partition", [name])
+
+
+def examine(cluster: Cluster, states: tuple[str, ...]) -> None:
+    here = cluster.here
+    cluster.again()
+    for name, state in zip(CONTROL_PLANES, states, strict=True):
+        put(here, name, state)
+    ended = here.up("--limit", "2")
+    assert "Traceback" not in ended.said, ended.said
+    started, known = here.done("Bootstrap"), [one["id"] for one in here.etcd()]
+    if states == ("empty",) * 3:
+        assert ended.code == 0 and started == 1, ended.said
+        one_etcd(here, CONTROL_PLANES)
+        return
+    assert started == 0, (states, ended.said)
+    assert known in ([], [cluster.etcd]), (states, known)
+    if "silent" not in states and states.count("data") >= 2:
+        assert ended.code == 0, (states, ended.said)
+        one_etcd(here, CONTROL_PLANES)
+        assert here.steps() == []
+    elif "empty" in states:
+        assert ended.code == 1, (states, ended.said)
+        away = [name for name, state in zip(CONTROL_PLANES, states, strict=True) if state != "data"]
+        assert any(name in ended.out for name in away), ended.said
+    here.lab.clear_faults()
+    here.up("--limit", "2")
+    assert here.done("Bootstrap") == 0
+    assert [one["id"] for one in here.etcd()] in ([], [cluster.etcd])
+
+
+@pytest.mark.parametrize("first", STATES)
+def test_there_is_never_a_second_cluster(places: Callable[[], Here], first: str) -> None:
+    def those(second: str) -> None:
+        cluster = Cluster(places())
+        for third in STATES:
+            examine(cluster, (first, second, third))
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(those, STATES))

@@ -1,0 +1,160 @@
+"""A changed inventory, or world, becomes what the inventory says, with as little disturbance as it takes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.lab.up.outcomes import converged, one_etcd
+from tests.lab.up.places import Here
+
+pytestmark = pytest.mark.slow
+
+SYSCTL = "patches: [{machine: {sysctls: {vm.swappiness: '10'}}}]\n"
+NEEDS_REBOOT = "patches: [{machine: {env: {A: b}}}]\n"
+THREE = ["cp-1", "cp-2", "cp-3"]
+
+
+def brought_up(here: Here, controlplanes: object = 1, workers: object = 1, clock: str = "instant") -> None:
+    here.write(controlplanes, workers, clock)
+    ended = here.up()
+    assert ended.code == 0, ended.said
+
+
+def is_done(here: Here, *argv: str) -> None:
+    ended = here.up(*argv)
+    assert ended.code == 0, ended.said
+    assert here.steps() == []
+
+
+def test_a_second_up_does_nothing_and_says_so_soon(here: Here, record_property: pytest.RecordProperty) -> None:
+    brought_up(here, 3, 2)
+    before = {key: one["done"] for key, one in here.calls().items() if key.endswith(("Configuration", "create"))}
+    began = time.monotonic()
+    again = here.up()
+    took = time.monotonic() - began
+    record_property("seconds", round(took, 2))
+    assert again.code == 0 and "nothing to do" in again.out
+    assert {key: here.calls()[key]["done"] for key in before} == before
+    assert took < 20, "a wait that should not be there"
+
+
+def test_a_setting_that_needs_no_reboot(here: Here) -> None:
+    brought_up(here)
+    here.write(1, 1, more=SYSCTL)
+    assert sorted(here.steps("--skip", "cluster/*")) == ["node/cp-1/config", "node/w-1/config"]
+    is_done(here)
+    assert here.done("Reboot") == 0
+    converged(here, ["cp-1", "w-1"])
+
+
+class Watch:
+    """Looks at the lab from outside, as often as it can, and keeps the largest number of control planes away."""
+
+    def __init__(self, here: Here) -> None:
+        self.most = 0
+        self.looks = 0
+        self._here = here
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        lab = self._here.lab
+        while not self._over.is_set():
+            self.most = max(self.most, sum(machine["stage"] != "running" for machine in lab.machines()))
+            self.looks += 1
+
+
+@pytest.mark.parametrize("how", ["config", "size"])
+def test_control_planes_restart_one_at_a_time(here: Here, how: str) -> None:
+    brought_up(here, 3, 0, clock="fast")
+    if how == "config":
+        here.write(3, 0, "fast", more=NEEDS_REBOOT)
+    else:
+        here.write("{count: 3, ram: 6G}", 0, "fast")
+    with Watch(here) as watch:
+        is_done(here)
+    assert watch.looks > 20 and watch.most == 1, (watch.looks, watch.most)
+    assert here.done("Reboot" if how == "config" else "machine.resize") == 3
+    converged(here, THREE)
+
+
+def test_a_node_comes_and_a_node_goes(here: Here) -> None:
+    brought_up(here, 1, 1)
+    here.write(1, 2)
+    is_done(here)
+    converged(here, ["cp-1", "w-1", "w-2"])
+    here.write(1, 1)
+    is_done(here)
+    converged(here, ["cp-1", "w-1"])
+
+
+def test_a_control_plane_goes_only_when_that_is_confirmed(here: Here) -> None:
+    brought_up(here, 3, 0)
+    here.write(2, 0)
+    refused = here.up()
+    assert refused.code == 64 and "cp-3" in refused.err and "--confirm mine" in refused.err
+    wrong = here.up("--confirm", "other")
+    assert wrong.code == 64
+    one_etcd(here, THREE)
+    is_done(here, "--confirm", "mine")
+    converged(here, THREE[:2])
+
+
+@pytest.mark.parametrize("name", ["w-1", "cp-1", "cp-3"])
+def test_a_machine_that_is_gone_is_made_again(here: Here, name: str) -> None:
+    brought_up(here, 3, 1)
+    here.lab.delete(name)
+    is_done(here)
+    assert sorted(here.machines()) == [*THREE, "w-1"]
+    assert here.done("Bootstrap") == 1
+    one_etcd(here, THREE)
+
+
+def test_more_memory_and_a_larger_disk(here: Here) -> None:
+    brought_up(here, 1, "{count: 1, ram: 4G, disk: 10G}")
+    here.write(1, "{count: 1, ram: 8G, disk: 20G}")
+    is_done(here)
+    machine = here.machines()["w-1"]
+    assert (machine["memory_mib"], machine["disks"][0]["size"]) == (8192, 20 * 1024**3)
+    here.write(1, "{count: 1, ram: 8G, disk: 10G}")
+    smaller = here.up()
+    assert smaller.code == 1 and "loses data" in smaller.err
+    assert here.machines()["w-1"] == machine
+
+
+def test_a_saved_plan_is_run_only_while_the_world_is_as_it_was(here: Here) -> None:
+    brought_up(here)
+    here.write(1, 2)
+    file = here.root / "saved.json"
+    assert here.run("plan", "--out", str(file)).code == 2
+    here.lab.delete("w-1")
+    refused = here.up(str(file))
+    assert refused.code == 1 and "the world has moved" in refused.err
+    assert sorted(here.machines()) == ["cp-1"]
+    assert here.run("plan", "--out", str(file)).code == 2
+    assert here.up(str(file)).code == 0
+    assert sorted(here.machines()) == ["cp-1", "w-1", "w-2"]
+    assert here.up(str(Path(__file__))).code in (0, 64)
+
+
+def test_parts_of_a_plan(here: Here) -> None:
+    here.write(1, 2)
+    assert here.up("--only", "machine/*").code == 0
+    assert {machine["stage"] for machine in here.machines().values()} <= {"maintenance", "booting", "initializing"}
+    assert here.up("--skip", "node/w-2/*").code == 0
+    assert [step for step in here.steps("--skip", "cluster/*") if "w-2" not in step] == []
+    assert here.up("--target", "w-2").code == 0
+    assert here.steps("--skip", "cluster/*") == []
+    assert here.up("--target", "w-9", "--only", "machine/w-9").code in (0, 64)

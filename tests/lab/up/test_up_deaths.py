@@ -1,0 +1,121 @@
+"""Nodes that die, hang or stay away while they are brought up: bounded, told with name and reason, and resumable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.lab.up.outcomes import converged
+from tests.lab.up.places import UP, Ended, Here
+
+pytestmark = pytest.mark.slow
+
+Places = Callable[[], Here]
+LIMIT = ("--limit", "3")
+UNHEALTHY = 5
+NAMES = ["cp-1", "cp-2", "cp-3", "w-1"]
+
+
+def names_the_trouble(ended: Ended, node: str) -> None:
+    assert ended.code == 1, ended.said
+    told = [line for line in ended.out.splitlines() if "not done within 3 s" in line and node in line]
+    assert told, ended.said
+    assert "deadline" not in ended.said.lower() and "said nothing" not in ended.said, ended.said
+    assert "to go on: talosmith up" in ended.out
+
+
+def dies_at(here: Here, node: str, kind: str, step: str) -> None:
+    """Its power goes at that moment of the run; the next run switches it on again."""
+    here.write(3, 1)
+    where = {"reached": str(here.root / "reached"), "go": str(here.root / "go")}
+    hook = ("tests.lab.up.hooks:wait_at", {"kind": kind, "step": step, **where})
+    with here.start(*UP, *LIMIT, before=hook) as running:
+        running.until((here.root / "reached").exists)
+        here.lab.add_fault("power-loss", [node])
+        (here.root / "go").write_text("")
+        ended = running.wait()
+    assert not ended.code or node in ended.said, ended.said
+    if ended.code:
+        names_the_trouble(ended, node)
+    assert here.machines()[node]["power"] == "off"
+    again = here.up()
+    assert again.code == 0, again.said
+    converged(here, NAMES)
+
+
+@pytest.mark.parametrize("node", ["cp-1", "cp-2", "w-1"])
+def test_a_node_dies_at_each_stage_of_its_bring_up(places: Places, node: str) -> None:
+    stages = [
+        ("step-done", f"machine/{node}"),
+        ("step-done", f"node/{node}/config"),
+        ("step-started", "etcd/bootstrap"),
+        ("step-done", "etcd/bootstrap"),
+        ("step-started", f"node/{node}/joined"),
+    ]
+    with ThreadPoolExecutor(len(stages)) as pool:
+        list(pool.map(lambda stage: dies_at(places(), node, *stage), stages))
+
+
+def test_a_machine_that_hangs_while_it_boots(here: Here) -> None:
+    here.write(1, 1)
+    here.make_lab()
+    lab = here.lab
+    lab.add_fault("boot-failure", times=1)
+    ended = here.up(*LIMIT)
+    assert ended.code == 1 and "not done within 3 s" in ended.out, ended.said
+    stuck = [name for name, machine in here.machines().items() if not machine["ready"]]
+    assert any(name in ended.out for name in stuck)
+    lab.clear_faults()
+    lab.reboot(*stuck)
+    assert here.up().code == 0
+    converged(here, ["cp-1", "w-1"])
+
+
+@pytest.mark.parametrize("skew", [-86400, 86400], ids=["a-day-behind", "a-day-ahead"])
+def test_a_clock_that_is_a_day_wrong_is_waited_for_and_named(here: Here, skew: int) -> None:
+    here.write(1, 1)
+    here.make_lab()
+    assert here.up("--only", "machine/*").code == 0
+    here.lab.add_fault("clock-skew", ["cp-1"], seconds=skew)
+    ended = here.up(*LIMIT)
+    assert ended.code == 1, ended.said
+    assert "cp-1" in ended.out
+    assert any(word in ended.out for word in ("time", "clock", "certificate")), ended.said
+    assert here.done("Bootstrap") == 0
+    here.lab.clear_faults()
+    again = here.up()
+    assert again.code == 0, again.said
+    converged(here, ["cp-1", "w-1"])
+
+
+@pytest.mark.parametrize("fault", ["partition", "hang", "lost-network"])
+def test_a_control_plane_is_out_of_reach_when_etcd_is_to_be_started(here: Here, fault: str) -> None:
+    here.write(3, 0)
+    where = {"reached": str(here.root / "reached"), "go": str(here.root / "go")}
+    hook = ("tests.lab.up.hooks:wait_at", {"kind": "step-started", "step": "etcd/bootstrap", **where})
+    with here.start(*UP, *LIMIT, before=hook) as running:
+        running.until((here.root / "reached").exists)
+        here.lab.add_fault(fault, ["cp-2"])
+        (here.root / "go").write_text("")
+        ended = running.wait()
+    names_the_trouble(ended, "cp-2")
+    assert here.done("Bootstrap") == 0, "not everybody was asked"
+    here.lab.clear_faults()
+    again = here.up()
+    assert again.code == 0, again.said
+    converged(here, ["cp-1", "cp-2", "cp-3"])
+
+
+def test_health_that_comes_and_goes_is_not_health(here: Here) -> None:
+    here.write(1, 1)
+    assert here.up("--skip", "cluster/health").code == 0
+    here.write(1, 1, more="patches: [{machine: {sysctls: {vm.swappiness: '10'}}}]\n")
+    here.lab.add_fault("fail", ["w-1"], method="ServiceList", percent=60)
+    ended = here.up("--health-limit", "4")
+    assert ended.code == UNHEALTHY, ended.said
+    assert "not healthy after 4 s" in ended.out and "w-1" in ended.out and "to go on: talosmith up" in ended.out
+    here.lab.clear_faults()
+    assert here.run("health").code == 0
+    converged(here, ["cp-1", "w-1"])

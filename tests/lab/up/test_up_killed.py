@@ -1,0 +1,101 @@
+"""`kill -9` at every event of `up` and of `destroy`; then the same command again, until it comes to its end.
+
+Each scenario has two kills: the first run dies at the event, before the journal has heard of it, and the run that
+goes on from there dies at some event after all have heard of it. The third must finish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.lab.up.outcomes import converged
+from tests.lab.up.places import DESTROY, UP, Here
+
+pytestmark = pytest.mark.slow
+
+KILLED = -9
+GROUPS = 4  # so that several workers share the events
+AT_ONCE = 3  # a run mostly waits
+KILL = "tests.lab.up.hooks:kill_at"
+
+Places = Callable[[], Here]
+
+
+def at_every_event(places: Places, group: int, scenario: Callable[[Here, int], bool], every: int = 1) -> int:
+    """Runs the scenario for each event of this group, until one comes after the last event; how many there were."""
+
+    def one(number: int) -> bool:
+        here = places()
+        try:
+            return scenario(here, number)
+        finally:
+            here.end()
+
+    killed = 0
+    numbers = range(1 + group * every, 400, GROUPS * every)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for some in zip(*[iter(numbers)] * AT_ONCE, strict=False):
+            results = list(pool.map(one, some))
+            killed += sum(results)
+            if not all(results):
+                return killed
+    raise AssertionError("a run without end")
+
+
+def killed_twice(here: Here, *command: str, number: int) -> bool:
+    """Whether the command has an event of that number; if not, it must have ended well."""
+    first = here.run(*command, before=(KILL, {"number": number, "written": False}))
+    assert first.code in (KILLED, 0), first.said
+    second = here.run(*command, before=(KILL, {"number": 1 + number * 7 % 23, "written": True}))
+    assert second.code in (KILLED, 0), second.said
+    if first.code == KILLED:
+        assert "took over from" in second.err
+    return first.code == KILLED
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_up_killed_at_every_event_is_finished_by_running_it_again(places: Places, group: int) -> None:
+    def scenario(here: Here, number: int) -> bool:
+        here.write(1, 1)
+        killed = killed_twice(here, *UP, number=number)
+        again = here.up()
+        assert again.code == 0, (number, again.said)
+        converged(here, ["cp-1", "w-1"])
+        return killed
+
+    assert at_every_event(places, group, scenario) >= 4
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_up_of_three_control_planes_killed_here_and_there(places: Places, group: int) -> None:
+    def scenario(here: Here, number: int) -> bool:
+        here.write(3, 1)
+        killed = killed_twice(here, *UP, number=number)
+        again = here.up()
+        assert again.code == 0, (number, again.said)
+        converged(here, ["cp-1", "cp-2", "cp-3", "w-1"])
+        return killed
+
+    assert at_every_event(places, group, scenario, every=5) >= 1
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_destroy_killed_at_every_event_leaves_nothing_of_ours_and_all_else(places: Places, group: int) -> None:
+    def scenario(here: Here, number: int) -> bool:
+        here.write(1, 1)
+        assert here.up().code == 0
+        stranger = here.lab.create_machine("stranger", address=here.network.replace(".0/24", ".99"))
+        secrets = (here.folder / "secrets.sops.yaml").read_bytes()
+        killed = killed_twice(here, *DESTROY, number=number)
+        again = here.destroy()
+        assert again.code == 0, (number, again.said)
+        left = here.machines()
+        assert list(left) == ["stranger"] and left["stranger"]["uuid"] == stranger["uuid"]
+        assert (here.folder / "secrets.sops.yaml").read_bytes() == secrets
+        assert here.destroy().code == 0
+        return killed
+
+    at_every_event(places, group, scenario)

@@ -1,0 +1,63 @@
+"""From an inventory that asks for a real Kubernetes to a healthy cluster and back to nothing, by the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.loopback import free_network
+
+INVENTORY = """\
+cluster_name: real
+talos_version: v1.13.9
+kubernetes_version: v1.36.3
+lab: {{kubernetes: real}}
+network: {{node_cidr: {network}}}
+controlplane: 1
+workers: 1
+"""
+
+
+def test_up_ends_healthy_and_destroy_leaves_nothing(peer: Callable[[str], Path], tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(INVENTORY.format(network=free_network()))
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "KUBEBUILDER_ASSETS": str(peer("kube-apiserver").parent),
+        "PATH": f"{peer('etcd').parent}{os.pathsep}{os.environ['PATH']}",
+    }
+
+    def talosmith(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "talosmith", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            env=environment,
+            cwd=tmp_path,
+            check=False,
+        )
+        assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    talosmith("secrets", "init")
+    try:
+        talosmith("up", "--yes")
+        nodes = subprocess.run(
+            [peer("kubectl"), "--kubeconfig", tmp_path / "kubeconfig", "get", "nodes", "-o", "json"],
+            capture_output=True,
+            check=True,
+        )
+        versions = {one["status"]["nodeInfo"]["kubeletVersion"] for one in json.loads(nodes.stdout)["items"]}
+        assert versions == {"v1.36.3"}
+        talosmith("health")
+    finally:
+        talosmith("destroy", "--yes")
+    listed = subprocess.run(["ps", "-ww", "-eo", "args="], capture_output=True, text=True, check=True).stdout
+    assert str(tmp_path) not in listed
+    assert list((tmp_path / "state/talosmith/labs").iterdir()) == []
