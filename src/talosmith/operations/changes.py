@@ -1,0 +1,131 @@
+"""Changes of what is there: configs and sizes. The least disturbing way, and one control plane after the other."""
+
+from __future__ import annotations
+
+from talosmith.desired.config.compare import differing_paths
+from talosmith.desired.config.load import load
+from talosmith.desired.config.reboot import needs_reboot
+from talosmith.desired.target import Desired, DesiredNode
+from talosmith.model.machines import Machine, MachineSpec
+from talosmith.model.secret import Secret
+from talosmith.observed.world import NodeSeen, Observed, Unknown
+from talosmith.plan.builder import PlanBuilder
+from talosmith.plan.gate import judge, spoken
+from talosmith.steps.machines import ResizeMachine
+from talosmith.steps.nodes import ChangeConfig, Reboot
+
+_KUBERNETES_IMAGES = (
+    "machine.kubelet.image", "cluster.apiServer.image", "cluster.controllerManager.image", "cluster.scheduler.image",
+    "cluster.proxy.image",
+)  # fmt: skip
+_NETWORK = (
+    "machine.network", "LinkConfig", "BondConfig", "VLANConfig", "BridgeConfig", "DHCPv4Config", "DHCPv6Config",
+    "ResolverConfig", "Layer2VIPConfig", "RoutingRuleConfig",
+)  # fmt: skip
+_SHOWN = 4  # differing fields that a reason names
+
+
+class _Turns:
+    """Whose turn it is: after everything that heals, each control plane after the one before it.
+
+    Workers wait for their turn only if they are going to be disturbed. Nodes that are going to change are not waited
+    for: the change may be what heals them.
+    """
+
+    def __init__(self, plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
+        self._changing = {name for name, node in desired.nodes.items() if _differs(node, observed.nodes[name])}
+        self._healing = plan.keys(lambda step: step.disruption == "none" and step.subject not in self._changing)
+        self._last = next(iter(plan.keys(lambda step: step.disruption == "reboot")[-1:]), "")
+
+    def take(self, wanted: DesiredNode, key: str, *, disturbing: bool) -> list[str]:
+        own = [f"machine/{wanted.name}/resize"] if key != f"machine/{wanted.name}/resize" else []
+        if not wanted.is_controlplane and not disturbing:
+            return own
+        needs = [*own, *self._healing, *([self._last] if self._last else [])]
+        self._last = key
+        return needs
+
+
+def change_config(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
+    turns = _Turns(plan, desired, observed)
+    for wanted in desired.nodes.values():
+        seen = observed.nodes[wanted.name]
+        if not seen.configured or seen.stranger:
+            continue
+        if isinstance(seen.config, Unknown):
+            plan.note(f"{wanted.name}: its config could not be read: {seen.config.why}")
+        elif isinstance(seen.config, Secret) and seen.config_digest != wanted.digest:
+            _change(plan, turns, desired, observed, wanted, seen.config)
+        elif seen.pending_reboot:
+            reboot = Reboot(wanted.name, wanted.is_controlplane)
+            needs = turns.take(wanted, reboot.key, disturbing=True)
+            plan.add(reboot, "a config waits there for a reboot", needs=needs, effect=_effect(observed, wanted))
+
+
+def _differs(wanted: DesiredNode, seen: NodeSeen) -> bool:
+    return seen.configured and (seen.config_digest != wanted.digest or seen.pending_reboot)
+
+
+def _change(
+    plan: PlanBuilder, turns: _Turns, desired: Desired, observed: Observed, wanted: DesiredNode, found: Secret
+) -> None:
+    before = load(found.reveal(), wanted.name)
+    after = load(wanted.config.reveal(), wanted.name)
+    paths = differing_paths(before, after)
+    if "machine.type" in paths:
+        plan.block(f"{wanted.name} changes its role: a node does that by being made anew, not in place")
+        return
+    images = [path for path in paths if path in _KUBERNETES_IMAGES]
+    if images:
+        plan.block(f"{wanted.name} would change its version of Kubernetes: an upgrade has an order that `up` has not")
+        return
+    rebooting = needs_reboot(before, after, desired.cluster.talos_version)
+    network = any(path.startswith(_NETWORK) for path in paths)
+    action = ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane)
+    reason = f"differs in {_listed(paths)}" + (f"; {_listed(rebooting)} takes a reboot" if rebooting else "")
+    effect = _effect(observed, wanted) if rebooting else ""
+    plan.add(action, reason, needs=turns.take(wanted, action.key, disturbing=bool(rebooting)), effect=effect)
+
+
+def resize(plan: PlanBuilder, desired: Desired, observed: Observed, *, possible: bool) -> None:
+    turns = _Turns(plan, desired, observed)
+    for wanted in desired.nodes.values():
+        machine = observed.nodes[wanted.name].machine
+        if not isinstance(machine, Machine):
+            continue
+        change = _difference(machine, wanted.machine)
+        if _shrinks(machine, wanted.machine):
+            plan.block(f"{wanted.name} would get smaller or fewer disks; that loses data: replace the node instead")
+        elif change and not possible:
+            plan.note(f"{wanted.name}: {change}; this provider cannot change it in place")
+        elif change:
+            action = ResizeMachine(wanted.name, change, wanted.is_controlplane)
+            needs = turns.take(wanted, action.key, disturbing=True)
+            plan.add(action, "the inventory says so", needs=needs, effect=_effect(observed, wanted))
+
+
+def _shrinks(machine: Machine, spec: MachineSpec) -> bool:
+    if not spec.disks_mib:
+        return False
+    smaller = any(new < old for old, new in zip(machine.disks_mib, spec.disks_mib, strict=False))
+    return smaller or len(spec.disks_mib) < len(machine.disks_mib)
+
+
+def _difference(machine: Machine, spec: MachineSpec) -> str:
+    pairs = (
+        ("CPUs", machine.cpu, spec.cpu),
+        ("MiB of memory", machine.ram_mib, spec.ram_mib),
+        ("MiB of disk", sum(machine.disks_mib) or None, sum(spec.disks_mib) or None),
+    )
+    return ", ".join(f"{old} to {new} {what}" for what, old, new in pairs if old and new and old != new)
+
+
+def _effect(observed: Observed, wanted: DesiredNode) -> str:
+    if not wanted.is_controlplane:
+        return "its pods move or stop while it is away"
+    return spoken(judge("restart", wanted.name, observed.etcd()))
+
+
+def _listed(paths: tuple[str, ...]) -> str:
+    more = len(paths) - _SHOWN
+    return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,104 @@
+"""Taking out what the inventory no longer has, and what is lost: after everything else, one control plane at a time.
+
+Nothing is removed that did not answer: it may be well, and only out of sight.
+"""
+
+from __future__ import annotations
+
+from talosmith.desired.target import Desired
+from talosmith.model.machines import Machine
+from talosmith.observed.world import EtcdMemberSeen, EtcdSeen, NodeSeen, Observed, Unknown
+from talosmith.plan.builder import PlanBuilder
+from talosmith.plan.gate import judge, spoken
+from talosmith.plan.step import Action
+from talosmith.steps.etcd import LeaveEtcd, RemoveMember
+from talosmith.steps.kubernetes import DeleteNode, Drain
+from talosmith.steps.machines import DestroyMachine
+from talosmith.steps.removal import ResetNode
+
+MANY = 2  # nodes that may go without being asked for twice
+
+
+def forget_lost_members(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
+    """A control plane that comes back empty joins as a new member; the old one must be out before."""
+    members = _members(observed)
+    for wanted in desired.nodes.values():
+        seen = observed.nodes[wanted.name]
+        if seen.machine is not None and seen.stage != "maintenance":
+            continue
+        if isinstance(seen.machine, Unknown):
+            continue
+        for member in members.get(wanted.name, []):
+            why = "its machine is gone" if seen.machine is None else "it is empty"
+            plan.add(
+                RemoveMember(wanted.name, member.id),
+                f"{why}, and etcd still counts it",
+                effect=spoken(judge("remove", wanted.name, observed.etcd())),
+            )
+        if seen.machine is None and isinstance(observed.kubernetes, dict) and wanted.name in observed.kubernetes:
+            plan.add(DeleteNode(wanted.name), "its machine is gone", needs=(f"etcd/{wanted.name}/remove",))
+
+
+def remove_others(plan: PlanBuilder, observed: Observed, *, creates: bool) -> None:
+    gone = []
+    before = plan.keys()
+    for name, seen in observed.others.items():
+        if seen.stranger:
+            plan.note(f"{name} is not in the inventory, and not this cluster's: {seen.stranger}")
+        elif isinstance(seen.stage, Unknown) or isinstance(seen.machine, Unknown):
+            why = seen.stage.why if isinstance(seen.stage, Unknown) else "its machine is not known"
+            plan.note(f"{name} is not in the inventory, but nothing is removed that does not answer: {why}")
+        elif seen.machine is None and not creates:
+            plan.note(f"{name} is in the cluster, but not in the inventory, and where its machine is nobody knows")
+        else:
+            before = [*before, *_remove(plan, observed, name, seen, before, creates=creates)]
+            gone.append((name, _leads(observed, name, seen)))
+    leading = [name for name, leads in gone if leads]
+    if leading:
+        plan.confirm(f"control planes are removed: {', '.join(leading)}")
+    elif len(gone) > MANY:
+        plan.confirm(f"{len(gone)} nodes are removed: {', '.join(name for name, _ in gone)}")
+
+
+def _remove(
+    plan: PlanBuilder, observed: Observed, name: str, seen: NodeSeen, before: list[str], *, creates: bool
+) -> list[str]:
+    """One after the other: what comes next needs all of it."""
+    actions: list[Action] = []
+    reason = "the inventory no longer has it"
+    registered = isinstance(observed.kubernetes, dict) and name in observed.kubernetes
+    alive = seen.configured
+    if registered and alive:
+        actions.append(Drain(name))
+    members = _members(observed).get(name, [])
+    actions += [LeaveEtcd(name) if alive else RemoveMember(name, member.id) for member in members[:1]]
+    if registered:
+        actions.append(DeleteNode(name))
+    if isinstance(seen.machine, Machine):
+        if creates:
+            actions.append(DestroyMachine(name))
+        elif alive:
+            actions.append(ResetNode(name))
+    effect = spoken(judge("remove", name, observed.etcd())) if _leads(observed, name, seen) else ""
+    keys: list[str] = []
+    for action in actions:
+        of_etcd = effect if action.key.startswith("etcd/") else ""
+        keys.append(plan.add(action, reason, needs=[*before, *keys], effect=of_etcd))
+    return keys
+
+
+def _leads(observed: Observed, name: str, seen: NodeSeen) -> bool:
+    role = seen.machine.role if isinstance(seen.machine, Machine) else ""
+    return role == "controlplane" or name in _members(observed)
+
+
+def _members(observed: Observed) -> dict[str, list[EtcdMemberSeen]]:
+    """By the names they have; as all control planes list them."""
+    found: dict[int, EtcdMemberSeen] = {}
+    for seen in (*observed.nodes.values(), *observed.others.values()):
+        if isinstance(seen.etcd, EtcdSeen):
+            found |= {member.id: member for member in seen.etcd.members}
+    named: dict[str, list[EtcdMemberSeen]] = {}
+    for member in sorted(found.values(), key=lambda one: one.id):
+        named.setdefault(member.name, []).append(member)
+    return named

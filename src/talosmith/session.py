@@ -1,0 +1,231 @@
+"""A cluster, open for work: from its inventory to a plan, and from the plan to its run.
+
+The library's way in and the command line's only one:
+
+    async with Session.open(Path("home")) as session:
+        plan = await session.plan_up()
+        async with session.writing("up"):
+            outcome = await session.run(plan)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from talosmith.desired.bundle import Bundle
+from talosmith.desired.secrets_file import SECRETS_FILE, Secrets, create_secrets, read_secrets
+from talosmith.desired.target import Desired
+from talosmith.engine.folder import cluster_folder, make_folder
+from talosmith.engine.holder import Holder
+from talosmith.engine.journal import Journal
+from talosmith.engine.lock import ClusterLock
+from talosmith.engine.runner import Outcome
+from talosmith.engine.runner import run as run_plan
+from talosmith.engine.stopping import Stopping
+from talosmith.errors import Permanent
+from talosmith.events import Event, Events, Listener
+from talosmith.inventory import load
+from talosmith.inventory.sources import find
+from talosmith.kube import KubeClient
+from talosmith.model.cluster import Cluster
+from talosmith.observed.health import look_once, wait_healthy
+from talosmith.observed.observe import observe
+from talosmith.observed.world import Observed, Unknown
+from talosmith.operations import destroy, up
+from talosmith.plan.builder import Selection
+from talosmith.plan.step import Plan, Report, kind_of
+from talosmith.providers import provider_for
+from talosmith.providers.base import CanResize, Finding, HasSeeds, Provider
+from talosmith.steps.context import Context, RunOptions
+from talosmith.steps.files import KUBECONFIG, TALOSCONFIG, kubeconfig_serves, talosconfig_serves
+from talosmith.steps.merging import merge_kubeconfig, merge_talosconfig, users_kubeconfig, users_talosconfig
+from talosmith.talos import Limits, MaintenanceClient, TalosClient
+
+_LIMITS = Limits(connect_timeout=5.0)
+
+
+class Session:
+    def __init__(self, cluster: Cluster, folder: Path, secrets: Secrets, *, new_secrets: bool = False) -> None:
+        self.cluster = cluster
+        self.folder = folder
+        self.desired = Desired(cluster, secrets.bundle)
+        self.new_secrets = new_secrets  # made in memory, not kept yet
+        self.observed: Observed | None = None
+        self._secrets = secrets
+        self._stack = AsyncExitStack()
+        self._lock: ClusterLock | None = None
+
+    @classmethod
+    def open(
+        cls, inventory: Path | None = None, environment: str | None = None, *, new_secrets: bool = False
+    ) -> Session:
+        """`new_secrets`: if there are none, make them, and keep them once the first run begins."""
+        cluster, folder = load(inventory, environment), find(inventory, environment).parent
+        if new_secrets and not (folder / SECRETS_FILE).exists():
+            bundle = Bundle.generate(contract=min(cluster.talos_version.line, (1, 13)))
+            return cls(cluster, folder, Secrets(bundle), new_secrets=True)
+        return cls(cluster, folder, read_secrets(folder))
+
+    async def __aenter__(self) -> Self:
+        self.provider: Provider = provider_for(self.cluster, self.desired.owner, self._secrets)
+        self._stack.push_async_callback(self.provider.close)
+        self.talos = await self._stack.enter_async_context(
+            TalosClient.from_bundle(self.desired.bundle, limits=_LIMITS)
+        )
+        self.maintenance = await self._stack.enter_async_context(MaintenanceClient(limits=_LIMITS))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    @property
+    def state_folder(self) -> Path:
+        """Where the journal and the lock of this cluster are."""
+        return cluster_folder(self.cluster.name, self.desired.owner.id)
+
+    # Looking and planning: nothing is changed
+
+    async def observe(self) -> Observed:
+        self.observed = await observe(
+            self.desired,
+            self.provider,
+            self.talos,
+            self.maintenance,
+            kube=lambda addresses: KubeClient.from_bundle(self.desired.bundle, addresses),
+        )
+        return self.observed
+
+    async def plan_up(self, selection: Selection | None = None, *, health_limit: float = 900.0) -> Plan:
+        options = up.UpOptions(
+            selection=selection or Selection(),
+            creates=self.provider.creates,
+            resizes=isinstance(self.provider, CanResize),
+            forgets_seeds=isinstance(self.provider, HasSeeds),
+            missing_files=self._missing_files(),
+            health_limit=health_limit,
+        )
+        return self._timed(up.build(self.desired, await self.observe(), options))
+
+    async def plan_destroy(self, selection: Selection | None = None) -> Plan:
+        options = destroy.DestroyOptions(selection=selection or Selection(), creates=self.provider.creates)
+        return self._timed(destroy.build(self.desired, await self.observe(), options))
+
+    async def wait_healthy(self, report: Report, limit: float) -> None:
+        """At once if all is well; else what is not is told, and waited for. Raises `Unhealthy` at the limit."""
+        addresses = [str(node.ip) for node in self.cluster.controlplanes]
+        async with KubeClient.from_bundle(self.desired.bundle, addresses) as kube:
+            found = await look_once(self.desired, self.talos, kube)
+            if not all(verdict.ok for _, verdict in found):
+                await wait_healthy(self.desired, self.talos, kube, report=report, limit=limit)
+
+    async def preflight(self) -> list[Finding]:
+        """Whether the machines that are to be made, or to get their first config, are ready for it."""
+        observed = self.observed or await self.observe()
+        running = observed.bootstrapped is True  # then a machine that does not answer is one thing among others
+        new = [
+            self.desired.nodes[name].machine
+            for name, seen in observed.nodes.items()
+            if seen.machine is None
+            or seen.stage == "maintenance"
+            or (isinstance(seen.stage, Unknown) and not running and not self.provider.creates)
+        ]
+        return await self.provider.preflight(new)
+
+    def _missing_files(self) -> tuple[str, ...]:
+        bundle = self.desired.bundle
+        serving = {
+            TALOSCONFIG: talosconfig_serves(self.folder / TALOSCONFIG, bundle),
+            KUBECONFIG: kubeconfig_serves(self.folder / KUBECONFIG, bundle),
+        }
+        return tuple(name for name, serves in serving.items() if not serves)
+
+    def _timed(self, plan: Plan) -> Plan:
+        """With the times that such steps took before."""
+        with Journal(self.state_folder) as journal:
+            expected = journal.expected(self.cluster.name)
+        steps = tuple(
+            replace(step, expected=expected.get(kind_of(step.key, step.subject), step.expected)) for step in plan
+        )
+        return replace(plan, steps=steps)
+
+    # Changing
+
+    @asynccontextmanager
+    async def writing(
+        self,
+        command: str,
+        *,
+        force_unlock: str = "",
+        wait: float = 0.0,
+        waiting: Callable[[Holder], None] | None = None,
+    ) -> AsyncIterator[ClusterLock]:
+        """To be the one who changes this cluster."""
+        make_folder(self.state_folder)
+        lock = ClusterLock(self.state_folder, command)
+        async with lock.held(wait=wait, force=force_unlock, waiting=waiting or (lambda holder: None)):
+            self._lock = lock
+            try:
+                yield lock
+            finally:
+                self._lock = None
+
+    async def run(
+        self,
+        plan: Plan,
+        *,
+        listeners: Sequence[Listener] = (),
+        trust_first_use: bool = False,
+        stopping: Stopping | None = None,
+        limit: float = math.inf,
+    ) -> Outcome:
+        """`limit`: seconds that a step may take, if it would give itself more."""
+        if self._lock is None:
+            raise AssertionError("a plan is run inside `writing`")
+        if plan.blocked:
+            raise Permanent(f"this is not done: {'; '.join(plan.blocked)}", hint="see `talosmith plan`")
+        if self.new_secrets:
+            create_secrets(self.folder, self.desired.bundle)
+            self.new_secrets = False
+        with Journal(self.state_folder, write=True) as journal:
+            events = Events(journal.listener, *listeners)
+            if journal.lost:
+                events.emit("note", f"{journal.lost} entries of the run before are missing: it was cut short")
+            options = RunOptions(folder=self.folder, trust_first_use=trust_first_use)
+            context = Context(
+                desired=self.desired,
+                provider=self.provider,
+                talos=self.talos,
+                maintenance=self.maintenance,
+                options=options,
+                may_write=self._lock.check,
+                told=lambda text: events.emit("note", text),
+                stop_wanted=lambda: stopping is not None and stopping.wanted,
+            )
+            if self.observed is not None:
+                context.know(self.observed)
+            async with context:
+                return await run_plan(
+                    plan, context, events, stopping=stopping, may_write=self._lock.check, limit=limit
+                )
+
+    def merge_files(self) -> list[tuple[Path, str]]:
+        """Puts this cluster into the user's own talosconfig and kubeconfig; where, and under which name."""
+        talos, kube = users_talosconfig(), users_kubeconfig()
+        return [
+            (talos, merge_talosconfig(self.folder / TALOSCONFIG, talos)),
+            (kube, merge_kubeconfig(self.folder / KUBECONFIG, kube)),
+        ]
+
+    def last_events(self) -> list[Event]:
+        """Of the latest run."""
+        with Journal(self.state_folder) as journal:
+            runs = journal.runs()
+            return journal.events_of(runs[-1].id) if runs else []

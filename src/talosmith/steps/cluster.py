@@ -1,0 +1,46 @@
+"""The cluster as a whole: is it healthy?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from talosmith.observed.health import wait_healthy
+from talosmith.plan.step import Report
+from talosmith.steps.action import OnCluster
+from talosmith.steps.context import Context
+
+# Between two looks that must both find it healthy: longer where everything takes longer, so that flapping shows.
+_SHARE, _SHORTEST, _LONGEST = 0.01, 0.05, 2.0
+
+
+_TO_SAY_SO = 5.0  # seconds: it knows better than the runner what is missing, and has an exit code of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Healthy(OnCluster):
+    """Every condition that `talosmith health` looks at, several times in a row."""
+
+    name: ClassVar[str] = "cluster/health"
+    seconds: float = 900.0
+
+    @property
+    def limit(self) -> float:  # type: ignore[override]
+        return self.seconds + _TO_SAY_SO
+
+    def describe(self) -> str:
+        return "check that everything is healthy"
+
+    async def run(self, context: Context, report: Report) -> None:
+        desired = context.desired
+        addresses = {name: context.address(name) for name in desired.nodes}
+        between = min(_LONGEST, max(_SHORTEST, context.elapsed * _SHARE))
+        await wait_healthy(
+            desired,
+            context.talos,
+            context.kube(),
+            report=report,
+            limit=self.seconds,
+            addresses=addresses,
+            between=between,
+        )

@@ -1,0 +1,124 @@
+"""What every step works with: what should be, the provider, the clients, and the right to change something.
+
+One for a run. Steps tell each other nothing; what one has changed the next one reads from the world.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import anyio
+
+from talosmith.desired.target import Desired, DesiredNode
+from talosmith.kube import KubeClient
+from talosmith.model.machines import Machine
+from talosmith.observed.world import Observed
+from talosmith.providers.base import Provider
+from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What the user has said about a run. Files are written into `folder`."""
+
+    folder: Path
+    trust_first_use: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    desired: Desired
+    provider: Provider
+    talos: TalosClient
+    maintenance: MaintenanceClient
+    options: RunOptions
+    may_write: Callable[[], None] = lambda: None  # raises if somebody else has taken over
+    told: Callable[[str], None] = lambda text: None
+    stop_wanted: Callable[[], bool] = lambda: False  # asked to stop at a safe point
+    machines: dict[str, Machine] = field(default_factory=dict)
+    turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
+    away: set[str] = field(default_factory=set)
+    began: float = field(default_factory=time.monotonic)
+    _kube: KubeClient | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return time.monotonic() - self.began
+
+    def know(self, observed: Observed) -> None:
+        """The machines as they were last seen."""
+        for name, seen in (*observed.nodes.items(), *observed.others.items()):
+            if isinstance(seen.machine, Machine):
+                self.machines[name] = seen.machine
+
+    async def __aenter__(self) -> Self:
+        self.kube()  # what it takes to make one is better done now than when everybody waits for it
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with anyio.CancelScope(shield=True):
+            if self._kube is not None:
+                await self._kube.close()
+
+    async def machine_now(self, name: str) -> Machine:
+        """As the provider has it now: what is done to a machine changes what is known of it."""
+        known = self.machines[name]
+        for found in await self.provider.find():
+            if found.id == known.id:
+                self.machines[name] = found
+        return self.machines[name]
+
+    # Ways to nodes
+
+    def node(self, name: str) -> DesiredNode:
+        return self.desired.nodes[name]
+
+    def configured(self, name: str) -> TalosNode:
+        """The node with its config: at its own address, or where the provider says it is."""
+        return self.talos.node(self.address(name), name)
+
+    def address(self, name: str) -> str:
+        machine = self.machines.get(name)
+        if machine is not None and machine.addresses and ":" in machine.addresses[0].rpartition("]")[2]:
+            return machine.addresses[0]  # with a port of its own
+        if name in self.desired.nodes:
+            return str(self.desired.nodes[name].node.ip)
+        if machine is not None and machine.addresses:
+            return machine.addresses[0]
+        raise KeyError(name)
+
+    def waiting_places(self, name: str) -> tuple[str, ...]:
+        """Where a node without a config may answer."""
+        machine = self.machines.get(name)
+        return tuple(dict.fromkeys([*(machine.addresses if machine else ()), self.address(name)]))
+
+    def fingerprint(self, name: str) -> str:
+        machine = self.machines.get(name)
+        known = machine.fingerprint if machine is not None else ""
+        return known or self.desired.nodes[name].machine.fingerprint
+
+    def kube(self) -> KubeClient:
+        """By the control planes themselves, never by the VIP."""
+        if self._kube is None:
+            addresses = [str(node.node.ip) for node in self.desired.controlplanes]
+            self._kube = KubeClient.from_bundle(self.desired.bundle, addresses)
+        return self._kube
+
+    @contextmanager
+    def working_on(self, names: Iterable[str]) -> Iterator[None]:
+        """Control planes that are away, or about to be."""
+        mine = set(names)
+        self.away |= mine
+        try:
+            yield
+        finally:
+            self.away -= mine

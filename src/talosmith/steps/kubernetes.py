@@ -1,0 +1,80 @@
+"""Kubernetes: waiting for its API, emptying nodes, and taking nodes out that are gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from talosmith.errors import Temporary
+from talosmith.kube import api_health, delete_node, drain, find_node
+from talosmith.plan.step import Disruption, Report
+from talosmith.steps.action import OnCluster, OnNode
+from talosmith.steps.context import Context
+from talosmith.steps.waiting import until
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlaneUp(OnCluster):
+    """The Kubernetes API answers, and says of itself that it is ready."""
+
+    name: ClassVar[str] = "cluster/controlplane"
+    limit: ClassVar[float] = 900.0
+
+    def describe(self) -> str:
+        return "wait for the Kubernetes API"
+
+    async def done(self, context: Context) -> bool:
+        try:
+            return bool(await _api(context))
+        except Temporary:
+            return False
+
+    async def run(self, context: Context, report: Report) -> None:
+        await until(lambda: _api(context), report, "waiting for the Kubernetes API")
+
+
+@dataclass(frozen=True, slots=True)
+class Drain(OnNode):
+    """By the eviction API; what may not be disturbed is waited for."""
+
+    verb: ClassVar[str] = "drain"
+    limit: ClassVar[float] = 600.0
+    makes: ClassVar[tuple[str, ...]] = ("kube:cordon", "kube:evict")
+
+    @property
+    def disruption(self) -> Disruption:
+        return "drain"
+
+    def describe(self) -> str:
+        return "move its pods to other nodes"
+
+    async def done(self, context: Context) -> bool:
+        return await find_node(context.kube(), self.name) is None
+
+    async def run(self, context: Context, report: Report) -> None:
+        context.may_write()
+        await drain(context.kube(), self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteNode(OnNode):
+    verb: ClassVar[str] = "deleted"
+    limit: ClassVar[float] = 120.0
+    makes: ClassVar[tuple[str, ...]] = ("kube:delete",)
+
+    def describe(self) -> str:
+        return "take it out of Kubernetes"
+
+    async def done(self, context: Context) -> bool:
+        return await find_node(context.kube(), self.name) is None
+
+    async def run(self, context: Context, report: Report) -> None:
+        context.may_write()
+        await delete_node(context.kube(), self.name)
+
+
+async def _api(context: Context) -> bool | None:
+    health = await api_health(context.kube())
+    if not health.ready:
+        raise Temporary(f"it is not ready: {', '.join(health.failing) or 'it does not say why'}")
+    return True

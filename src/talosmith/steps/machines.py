@@ -1,0 +1,131 @@
+"""Machines: making them, switching them on, changing their size, taking them away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from talosmith.errors import Permanent
+from talosmith.model.machines import Machine, MachineSpec
+from talosmith.plan.step import Disruption, Report
+from talosmith.providers.base import CanResize, HasSeeds
+from talosmith.steps.action import OnNode
+from talosmith.steps.context import Context
+from talosmith.steps.guard import through_gate
+from talosmith.steps.nodes import until_ready
+
+
+@dataclass(frozen=True, slots=True)
+class CreateMachine(OnNode):
+    area: ClassVar[str] = "machine"
+    limit: ClassVar[float] = 900.0
+    makes: ClassVar[tuple[str, ...]] = ("machine:create",)
+
+    def describe(self) -> str:
+        return "make its machine"
+
+    async def done(self, context: Context) -> bool:
+        return self.name in context.machines
+
+    async def run(self, context: Context, report: Report) -> None:
+        wanted = context.node(self.name)
+        context.may_write()
+        seed = wanted.config if context.provider.seeds else None
+        context.machines[self.name] = await context.provider.create(wanted.machine, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class PowerOn(OnNode):
+    area: ClassVar[str] = "machine"
+    verb: ClassVar[str] = "power"
+    makes: ClassVar[tuple[str, ...]] = ("machine:power",)
+
+    def describe(self) -> str:
+        return "switch its machine on"
+
+    async def run(self, context: Context, report: Report) -> None:
+        context.may_write()
+        await context.provider.power(context.machines[self.name], True)
+        await context.machine_now(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetSeed(OnNode):
+    """The disk with its config is not needed once the node runs from its own, and it holds the cluster's secrets."""
+
+    area: ClassVar[str] = "machine"
+    verb: ClassVar[str] = "seed"
+    makes: ClassVar[tuple[str, ...]] = ("machine:forget-seed",)
+
+    def describe(self) -> str:
+        return "take the seed with its config away and delete it"
+
+    async def run(self, context: Context, report: Report) -> None:
+        provider = context.provider
+        if not isinstance(provider, HasSeeds):
+            return
+        context.may_write()
+        if await provider.forget_seed(context.machines[self.name]):
+            context.told(f"{self.name}: its seed, which holds its config, is detached and deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeMachine(OnNode):
+    """The machine is off meanwhile."""
+
+    change: str = ""
+    controlplane: bool = False
+
+    area: ClassVar[str] = "machine"
+    verb: ClassVar[str] = "resize"
+    limit: ClassVar[float] = 900.0
+    makes: ClassVar[tuple[str, ...]] = ("machine:resize", "machine:power")
+
+    @property
+    def disruption(self) -> Disruption:
+        return "reboot"
+
+    def describe(self) -> str:
+        return f"change its machine: {self.change}"
+
+    async def run(self, context: Context, report: Report) -> None:
+        provider = context.provider
+        if not isinstance(provider, CanResize):
+            raise Permanent(f"{provider.name} cannot change the size of a machine", hint="replace the node")
+        async with through_gate(context, self.name, "restart", self.controlplane, report):
+            wanted = context.node(self.name).machine
+            machine = await context.machine_now(self.name)
+            if not fits(machine, wanted):  # else it was done before, and only nobody heard of it
+                context.may_write()
+                context.machines[self.name] = await provider.resize(machine, wanted)
+            await until_ready(context, self.name, report)
+
+
+def fits(machine: Machine, wanted: MachineSpec) -> bool:
+    """It has the size that it should have, as far as the inventory and the provider tell."""
+    disks = not wanted.disks_mib or not machine.disks_mib or machine.disks_mib == wanted.disks_mib
+    pairs = ((machine.cpu, wanted.cpu), (machine.ram_mib, wanted.ram_mib))
+    return disks and all(not found or not size or found == size for found, size in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class DestroyMachine(OnNode):
+    area: ClassVar[str] = "machine"
+    verb: ClassVar[str] = "destroy"
+    limit: ClassVar[float] = 600.0
+    makes: ClassVar[tuple[str, ...]] = ("machine:destroy",)
+
+    @property
+    def disruption(self) -> Disruption:
+        return "wipe"
+
+    def describe(self) -> str:
+        return "take its machine and its disks away"
+
+    async def done(self, context: Context) -> bool:
+        return self.name not in context.machines
+
+    async def run(self, context: Context, report: Report) -> None:
+        context.may_write()
+        await context.provider.destroy(context.machines[self.name])
+        del context.machines[self.name]

@@ -1,0 +1,271 @@
+"""Nodes: giving them their config, changing it, restarting them, and waiting until they do their work."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar
+
+import anyio
+
+from talosmith.desired.config.load import load
+from talosmith.desired.target import config_digest
+from talosmith.errors import Permanent, TalosmithError, Temporary
+from talosmith.plan.step import Disruption, Report
+from talosmith.providers.base import HasConsole
+from talosmith.steps.action import OnNode
+from talosmith.steps.context import Context
+from talosmith.steps.guard import through_gate
+from talosmith.steps.waiting import pause, until
+from talosmith.talos import ApplyMode, NotInMaintenance, TalosError, TalosNode
+
+_TRY_FOR = timedelta(seconds=60)
+_CONSOLE_AFTER = 120.0  # seconds without an answer, until its console is worth a look
+_CONSOLE_LINES = 5
+_STEADY = 3  # answers in a row after a change of the network
+
+
+@dataclass(frozen=True, slots=True)
+class FirstConfig(OnNode):
+    """From maintenance mode to a node that answers with this cluster's certificate."""
+
+    verb: ClassVar[str] = "config"
+    limit: ClassVar[float] = 900.0
+    makes: ClassVar[tuple[str, ...]] = ("talos:ApplyConfiguration",)
+
+    def describe(self) -> str:
+        return "give it its config"
+
+    async def done(self, context: Context) -> bool:
+        return await answers(context.configured(self.name))
+
+    async def run(self, context: Context, report: Report) -> None:
+        if not context.provider.seeds:
+            await self._apply(context, report)
+        began = anyio.current_time()
+
+        async def look() -> bool | None:
+            try:
+                return await _answer(context.configured(self.name))
+            except Temporary as silent:
+                if anyio.current_time() - began < _CONSOLE_AFTER:
+                    raise
+                raise Temporary(f"{silent}{await _console(context, self.name)}") from None
+
+        await until(look, report, "waiting for Talos with its config", stop=context.stop_wanted)
+
+    async def _apply(self, context: Context, report: Report) -> None:
+        node = await self._find(context, report)
+        if node is None:  # it has a config already; whether it is ours the certificate will tell
+            return
+        seen = await node.fingerprint()
+        if not context.fingerprint(self.name):
+            if context.provider.creates:  # it may tell only once the machine is on
+                await context.machine_now(self.name)
+            if context.fingerprint(self.name):
+                raise Temporary(f"{self.name} is asked again, now that its fingerprint is known", retry_after=0.0)
+            if not context.options.trust_first_use:
+                raise Permanent(
+                    f"nothing proves that the machine at {node.address} is {self.name}: its fingerprint is {seen}",
+                    hint=f"compare it with its console and write `fingerprint: {seen}` to the node in the inventory, "
+                    "or trust the network this once with --trust-first-use",
+                )
+            context.told(f"{self.name}: trusted at first use, with the fingerprint {seen}")
+        context.may_write()
+        await node.apply_config(context.node(self.name).config)
+
+    async def _find(self, context: Context, report: Report) -> TalosNode | None:
+        """The node in maintenance mode at one of the places where it may be; None if it is beyond that."""
+
+        async def look() -> tuple[TalosNode | None]:
+            wrong: TalosError | None = None
+            for place in context.waiting_places(self.name):
+                node = context.maintenance.node(place, self.name, fingerprint=context.fingerprint(self.name))
+                try:
+                    await node.connect()
+                except NotInMaintenance:
+                    return (None,)
+                except TalosError as problem:
+                    wrong = problem
+                else:
+                    return (node,)
+            if wrong is None or isinstance(wrong, Temporary):
+                raise wrong or Temporary(f"{self.name}: no address to look for it")
+            raise wrong
+
+        return (await until(look, report, "waiting for maintenance mode", stop=context.stop_wanted))[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeConfig(OnNode):
+    """A new config on a node that has one.
+
+    What Talos takes up at once needs no restart. A change of the network is tried first: a node that it cuts off goes
+    back to the config before by itself.
+    """
+
+    reboot: bool = False
+    network: bool = False
+    controlplane: bool = False
+
+    verb: ClassVar[str] = "config"
+    limit: ClassVar[float] = 900.0
+
+    @property
+    def disruption(self) -> Disruption:
+        return "reboot" if self.reboot else "none"
+
+    def describe(self) -> str:
+        if self.reboot:
+            return "change its config and reboot it"
+        return "change its config without a reboot" + (", trying it for a minute first" if self.network else "")
+
+    def calls(self) -> tuple[str, ...]:
+        return ("talos:ApplyConfiguration", *(("talos:Reboot",) if self.reboot else ()))
+
+    async def done(self, context: Context) -> bool:
+        node, wanted = context.configured(self.name), context.node(self.name).digest
+        running = config_digest(load((await node.machine_config()).reveal(), self.name))
+        kept = config_digest(load((await node.machine_config(persistent=True)).reveal(), self.name))
+        return running == kept == wanted
+
+    async def run(self, context: Context, report: Report) -> None:
+        node = context.configured(self.name)
+        config = context.node(self.name).config
+        if not self.reboot:
+            if self.network:
+                context.may_write()
+                await node.apply_config(config, ApplyMode.TRY, try_for=_TRY_FOR)
+                await _steady(context, self.name, report)
+            context.may_write()
+            await node.apply_config(config, ApplyMode.NO_REBOOT)
+            return
+        async with through_gate(context, self.name, "restart", self.controlplane, report):
+            context.may_write()
+            await node.apply_config(config, ApplyMode.STAGED)
+            await restart(context, self.name, report)
+
+
+@dataclass(frozen=True, slots=True)
+class Reboot(OnNode):
+    """For a config that is staged already and waits for it."""
+
+    controlplane: bool = False
+
+    verb: ClassVar[str] = "reboot"
+    limit: ClassVar[float] = 900.0
+    makes: ClassVar[tuple[str, ...]] = ("talos:Reboot",)
+
+    @property
+    def disruption(self) -> Disruption:
+        return "reboot"
+
+    def describe(self) -> str:
+        return "reboot it"
+
+    async def done(self, context: Context) -> bool:
+        """It runs with the config that it keeps: nothing waits for a reboot any more."""
+        node = context.configured(self.name)
+        return await node.machine_config() == await node.machine_config(persistent=True)
+
+    async def run(self, context: Context, report: Report) -> None:
+        async with through_gate(context, self.name, "restart", self.controlplane, report):
+            await restart(context, self.name, report)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(OnNode):
+    """Talos' own judgement: all services run, and Kubernetes has the node as ready."""
+
+    verb: ClassVar[str] = "joined"
+    limit: ClassVar[float] = 900.0
+
+    def describe(self) -> str:
+        return "wait until it is ready"
+
+    async def done(self, context: Context) -> bool:
+        return await _is_ready(context, self.name)
+
+    async def run(self, context: Context, report: Report) -> None:
+        await until_ready(context, self.name, report)
+
+
+async def restart(context: Context, name: str, report: Report) -> None:
+    """Reboots the node and waits until it is back and ready. Talos itself empties it first."""
+    node = context.configured(name)
+    before = await node.boot_id()
+    context.may_write()
+    await node.reboot()
+    await until(lambda: _rebooted(node, before), report, "waiting for it to come back")
+    await until_ready(context, name, report)
+
+
+async def until_ready(context: Context, name: str, report: Report) -> None:
+    """By watching; a connection that ends (it reboots, or is slow to come) is made again."""
+    began = anyio.current_time()
+    while True:
+        try:
+            async for status in context.configured(name).watch_machine_status():
+                unmet = [one for one in status.unmet if not expected_unmet(context, one.name)]
+                if status.stage == "running" and not unmet:
+                    return
+                reasons = ", ".join(f"{one.name}: {one.reason}" for one in unmet)
+                report(f"{status.stage}{': ' + reasons if reasons else ''}")
+        except Temporary as wrong:
+            report(str(wrong))
+        await pause(anyio.current_time() - began)
+
+
+def expected_unmet(context: Context, condition: str) -> bool:
+    """Without a CNI no node gets ready; who chose that brings one later."""
+    cni = context.desired.cluster.kubernetes.cni
+    return condition == "nodeReady" and cni is not None and cni.name == "none"
+
+
+async def answers(node: TalosNode) -> bool:
+    """Whether it has this cluster's config, by its certificate."""
+    try:
+        await node.version(timeout=5.0)
+    except Temporary:
+        return False
+    return True
+
+
+async def _answer(node: TalosNode) -> bool | None:
+    await node.version(timeout=5.0)
+    return True
+
+
+async def _is_ready(context: Context, name: str) -> bool:
+    try:
+        status = await context.configured(name).machine_status()
+    except Temporary:
+        return False
+    return status.stage == "running" and all(expected_unmet(context, one.name) for one in status.unmet)
+
+
+async def _console(context: Context, name: str) -> str:
+    """The end of what its machine wrote, where the provider can tell."""
+    provider = context.provider
+    if not isinstance(provider, HasConsole) or name not in context.machines:
+        return ""
+    try:
+        lines = (await provider.console(context.machines[name], _CONSOLE_LINES)).splitlines()
+    except TalosmithError as problem:
+        return f"; its console cannot be read: {problem}"
+    if not any(line.strip() for line in lines):
+        return "; its console is empty: it has not begun to boot"
+    return "; its console ends with: " + " | ".join(line.strip() for line in lines if line.strip())
+
+
+async def _rebooted(node: TalosNode, before: str) -> bool | None:
+    return True if await node.boot_id() != before else None
+
+
+async def _steady(context: Context, name: str, report: Report) -> None:
+    """The node is reached by the new network, several times over."""
+    look: Callable[[], Awaitable[bool | None]] = lambda: _answer(context.configured(name))  # noqa: E731
+    for _ in range(_STEADY):
+        await context.configured(name).close()  # a connection of its own each time
+        await until(look, report, "waiting for it on its changed network")

@@ -1,0 +1,53 @@
+"""Waiting for the world: by watching where it can be watched, else by looking again, soon at first.
+
+A wait has no limit of its own; the step's limit ends it, and the last thing that was reported is what the user reads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import anyio
+
+from talosmith.errors import Temporary
+from talosmith.plan.step import Report
+
+T = TypeVar("T")
+
+_SOON, _SELDOM = 0.05, 1.0
+_SLOWING = 0.04  # of the time already waited: a wait is at most this much longer than it had to be
+
+
+class StoppedWaiting(Temporary):
+    """The run is to end at a safe point, and a wait before a change, or after one that is complete, is one."""
+
+
+def _never() -> bool:
+    return False
+
+
+async def until(
+    look: Callable[[], Awaitable[T | None]], report: Report, what: str, *, stop: Callable[[], bool] = _never
+) -> T:
+    """What `look` returns once it is something. It may raise `Temporary`; then the reason is told.
+
+    `stop` is asked before each look, for waits that need not be sat out when the run is asked to stop.
+    """
+    began = time.monotonic()
+    while True:
+        if stop():
+            raise StoppedWaiting(f"stopped while {what}")
+        try:
+            found = await look()
+        except Temporary as wrong:
+            found = None
+            report(f"{what}: {wrong}")
+        if found is not None:
+            return found
+        await pause(time.monotonic() - began)
+
+
+async def pause(waited: float) -> None:
+    await anyio.sleep(min(_SELDOM, _SOON + waited * _SLOWING))

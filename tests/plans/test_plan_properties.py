@@ -1,0 +1,122 @@
+"""Plans of random inventories and worlds: always the same, never in a circle, never careless."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from talosmith.observed.world import Unknown
+from talosmith.operations import destroy, up
+from talosmith.plan.step import Plan, Step
+from tests.plans.plan_worlds import desired, observed
+from tests.plans.test_plans import reached
+
+STATES = [
+    "ready", "gone", "lost", "off", "maintenance", "silent", "unknown", "stranger", "waiting", "booting", "unready",
+    "sick", "learning",
+]  # fmt: skip
+CONFIGS: list[dict[str, Any]] = [
+    {},
+    {"machine.sysctls": {"vm.swappiness": "1"}},
+    {"machine.env": {"A": "b"}},
+    {"machine.network": {"nameservers": ["10.9.9.9"]}},
+    {"machine.type": "init"},
+]
+states = st.one_of(
+    st.sampled_from(STATES),
+    st.fixed_dictionaries(
+        {
+            "is": st.sampled_from(["ready", "unready", "sick", "learning"]),
+            "config": st.one_of(st.sampled_from(CONFIGS), st.just("unknown")),
+            "pending_reboot": st.booleans(),
+            "machine": st.fixed_dictionaries({"ram_mib": st.sampled_from([4096, 8192])}),
+            "talos": st.sampled_from(["v1.13.9", "v1.13.8"]),
+        }
+    ),
+)
+names = [*(f"cp-{number}" for number in range(1, 7)), *(f"w-{number}" for number in range(1, 5))]
+worlds = st.dictionaries(st.sampled_from(names), states)
+sizes = st.tuples(st.sampled_from([1, 3, 5]), st.integers(0, 3))
+etcds = st.fixed_dictionaries(
+    {"still": st.lists(st.sampled_from(names[:6])), "alarms": st.sampled_from([[], ["nospace"]])}
+)
+apis = st.sampled_from([None, True, False])
+
+
+def built(
+    size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], api: bool | None
+) -> tuple[Plan, Any, Any]:
+    wanted = desired({"controlplane": size[0], "workers": size[1]})
+    seen = observed(wanted, world, etcd=etcd, api=api)
+    return up.build(wanted, seen, up.UpOptions(resizes=True)), wanted, seen
+
+
+@settings(max_examples=150, deadline=None)
+@given(sizes, worlds, etcds, apis)
+def test_up(size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], api: bool | None) -> None:
+    plan, wanted, seen = built(size, world, etcd, api)
+    assert plan.digest == built(size, world, etcd, api)[0].digest
+    done: set[str] = set()
+    for step in plan:  # which also says that there is no circle
+        assert set(step.needs) <= done
+        done.add(step.key)
+    _one_control_plane_at_a_time(plan, wanted)
+    _nothing_is_destroyed_unseen(plan, seen)
+    _one_bootstrap_at_most(plan, wanted, seen)
+    _what_is_new_comes_before_what_goes(plan)
+
+
+@settings(max_examples=60, deadline=None)
+@given(sizes, worlds, etcds, st.booleans())
+def test_destroy(size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], creates: bool) -> None:
+    wanted = desired({"controlplane": size[0], "workers": size[1]})
+    seen = observed(wanted, world, etcd=etcd, api=None)
+    plan = destroy.build(wanted, seen, destroy.DestroyOptions(creates=creates))
+    everybody = {**seen.nodes, **seen.others}
+    for step in plan:
+        node = everybody[step.subject]
+        assert not isinstance(node.machine, Unknown) and node.machine is not None
+        assert creates or (node.configured and not node.stranger)
+
+
+def _one_control_plane_at_a_time(plan: Plan, wanted: Any) -> None:
+    """Whatever takes one away or changes it waits for the one before, whichever way it is run."""
+
+    def disturbs(step: Step) -> bool:
+        leads = getattr(step.action, "controlplane", False) or step.key.startswith("etcd/")
+        return leads and step.key != "etcd/bootstrap" and not step.key.endswith("/remove")
+
+    for before, after in pairwise([step for step in plan if disturbs(step)]):
+        assert before.key in reached(plan, after.key)
+
+
+def _nothing_is_destroyed_unseen(plan: Plan, seen: Any) -> None:
+    everybody = {**seen.nodes, **seen.others}
+    for step in plan:
+        if step.disruption != "wipe":
+            continue
+        node = everybody[step.subject]
+        assert not isinstance(node.machine, Unknown)
+        assert not isinstance(node.stage, Unknown), f"{step.key} on a node that does not answer"
+        assert not node.stranger
+
+
+def _one_bootstrap_at_most(plan: Plan, wanted: Any, seen: Any) -> None:
+    boots = [step for step in plan if step.key == "etcd/bootstrap"]
+    if not boots:
+        return
+    assert seen.bootstrapped is not True
+    first = next(iter(wanted.controlplanes)).name
+    assert boots[0].subject == first, "another node than the first would be a second cluster"
+    configs = {f"node/{node.name}/config" for node in wanted.controlplanes} & {step.key for step in plan}
+    assert configs <= reached(plan, "etcd/bootstrap")
+
+
+def _what_is_new_comes_before_what_goes(plan: Plan) -> None:
+    joins = {step.key for step in plan if step.key.endswith("/joined")}
+    for step in plan:
+        if step.key.endswith(("/drain", "/leave", "/destroy")):
+            assert joins <= reached(plan, step.key)

@@ -1,0 +1,83 @@
+"""Plans: each file is an inventory, a world, and what has to be done about it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from talosmith.operations import destroy, up
+from talosmith.plan.builder import Selection
+from talosmith.plan.step import SEVERITY, Plan
+from tests.plans.plan_worlds import desired, observed
+
+HERE = Path(__file__).parent
+CASES = sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("*/*.yaml"))
+KNOWN = {
+    "inventory", "observed", "etcd", "api", "options", "expect", "disruption", "needs", "blocked", "confirm", "notes",
+    "reasons", "effects",
+}  # fmt: skip
+
+
+def plan_of(case: dict[str, Any], operation: str) -> Plan:
+    wanted = desired(case.get("inventory", {}))
+    world = observed(wanted, case.get("observed", {}), etcd=case.get("etcd", {}), api=case.get("api"))
+    options = dict(case.get("options", {}))
+    selection = Selection(**{key: tuple(options.pop(key)) for key in ("only", "skip", "targets") if key in options})
+    if operation == "destroy":
+        return destroy.build(wanted, world, destroy.DestroyOptions(selection=selection, **options))
+    options["missing_files"] = tuple(options.get("missing_files", ()))
+    return up.build(wanted, world, up.UpOptions(selection=selection, **options))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_plan(name: str) -> None:
+    case = yaml.safe_load((HERE / name).read_text())
+    assert not case.keys() - KNOWN
+    plan = plan_of(case, name.partition("/")[0])
+    assert {step.key for step in plan} == set(case["expect"])
+    assert max((step.disruption for step in plan), key=lambda one: SEVERITY[one], default="none") == case.get(
+        "disruption", "none"
+    )
+    for key, needs in case.get("needs", {}).items():
+        assert set(needs) <= reached(plan, key), f"{key} does not wait for all of {needs}"
+    for field in ("blocked", "confirm", "notes"):
+        _said(getattr(plan, field), case.get(field, []), field)
+    for key, text in case.get("reasons", {}).items():
+        assert re.search(text, plan.step(key).reason), plan.step(key).reason
+    for key, text in case.get("effects", {}).items():
+        assert re.search(text, plan.step(key).effect), plan.step(key).effect
+    _in_order(plan)
+
+
+def reached(plan: Plan, key: str) -> set[str]:
+    """All that has to be done before a step."""
+    found: set[str] = set()
+    todo = [key]
+    while todo:
+        for need in plan.step(todo.pop()).needs:
+            if need not in found:
+                found.add(need)
+                todo.append(need)
+    return found
+
+
+def _said(texts: tuple[str, ...], expected: list[str], field: str) -> None:
+    assert len(texts) == len(expected), f"{field}: {texts}"
+    for text, pattern in zip(texts, expected, strict=True):
+        assert re.search(pattern, text), f"{field}: {text}"
+
+
+def _in_order(plan: Plan) -> None:
+    done: set[str] = set()
+    for step in plan:
+        assert set(step.needs) <= done
+        done.add(step.key)
+
+
+def test_every_case_has_a_world_of_its_own() -> None:
+    told = [(name.partition("/")[0], (HERE / name).read_text()) for name in CASES]
+    assert len(set(told)) == len(told) >= 60
