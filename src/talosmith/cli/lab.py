@@ -40,12 +40,27 @@ def start(
     ports: Annotated[
         bool, typer.Option("--ports", help="All machines at 127.0.0.1, for systems that have no other.")
     ] = False,
+    kubernetes: Annotated[
+        str | None, typer.Option(help="simulated, or real: etcd and kube-apiserver from PATH or KUBEBUILDER_ASSETS.")
+    ] = None,
+    kubernetes_binaries: Annotated[
+        str | None, typer.Option(help="Folders of these programs, as in PATH.", metavar="FOLDERS")
+    ] = None,
     output: OutputOption = Output.TEXT,
 ) -> int:
     """Start a lab, or start again one that was stopped."""
     if clock is not None and clock not in PACES:
         raise typer.BadParameter(f"one of {', '.join(PACES)}", param_hint="--clock")
-    given: dict[str, Any] = {"clock": clock, "seed": seed, "network": network, "ports": ports or None}
+    if kubernetes not in (None, "simulated", "real"):
+        raise typer.BadParameter("simulated or real", param_hint="--kubernetes")
+    given: dict[str, Any] = {
+        "clock": clock,
+        "seed": seed,
+        "network": network,
+        "ports": ports or None,
+        "kubernetes": kubernetes,
+        "binaries": kubernetes_binaries,
+    }
     asked = {key: value for key, value in given.items() if value is not None}
     status = process.start(name, process.Made(**asked) if asked else None).status()
     found = {"lab": name, "running": True, **status}

@@ -1,0 +1,45 @@
+"""`talosmith plan`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+import typer
+
+from talosmith.cli.operating import OnlyOption, SkipOption, TargetOption, selected, show
+from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, say
+from talosmith.errors import ExitCode
+from talosmith.files import replace_file
+from talosmith.report.data import as_json
+from talosmith.session import Session
+
+app = application("Show what `up` would do, and why. Nothing is touched. Exit code 2: there is something to do.")
+
+
+@app.command()
+def plan(
+    inventory: InventoryOption = None,
+    environment: EnvironmentOption = None,
+    only: OnlyOption = None,
+    skip: SkipOption = None,
+    target: TargetOption = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write it to a file, for `talosmith up FILE`.")] = None,
+    new_secrets: Annotated[
+        bool, typer.Option("--new-secrets", help="Plan as if the secrets of a new cluster were made.")
+    ] = False,
+    output: OutputOption = Output.TEXT,
+) -> int:
+    """Show what `up` would do, and why. Nothing is touched. Exit code 2: there is something to do."""
+
+    async def run() -> int:
+        async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
+            made = await session.plan_up(selected(only, skip, target))
+        show(made, output)
+        if out is not None:
+            replace_file(out, (as_json(made.as_data()) + "\n").encode())
+            say(f"written to {out}; run it with `talosmith up {out}`")
+        return ExitCode.DONE if made.empty and not made.blocked else ExitCode.CHANGES_PENDING
+
+    return anyio.run(run)

@@ -1,0 +1,111 @@
+"""A run as one likes to watch it at a terminal: a line per node that moves, kept up to date in place."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TextIO
+
+from talosmith.events import Event, Listener
+from talosmith.report.follow import RunSeen
+from talosmith.report.painter import Painter, Size, can_move
+from talosmith.report.plain import PlainLines
+from talosmith.report.progress_lines import Line, final_picture, picture
+
+_FRAMES_PER_SECOND = 10.0
+_SHARE = 0.05  # of the time at most goes into painting, however many nodes there are
+
+
+@contextmanager
+def watching(stream: TextIO) -> Iterator[Listener]:
+    """The listener that suits the stream: in motion at a terminal, plain lines in CI and pipes."""
+    if can_move(stream):
+        with Progress(stream) as progress:
+            yield progress
+    else:
+        yield PlainLines(stream)
+
+
+class Progress:
+    """A listener and a context manager. A thread of its own keeps the clocks going between events.
+
+    Whatever happens to the terminal (it is closed, for one), the run goes on.
+    """
+
+    def __init__(
+        self, stream: TextIO, *, clock: Callable[[], float] = time.time, size: Size | None = None, moves: bool = True
+    ) -> None:
+        self.run = RunSeen()
+        self.clock = clock
+        self._painter = Painter(stream, size)
+        self._lock = threading.Lock()
+        self._above: list[Line] = []
+        self._frame = 0
+        self._broken = self._settled = False
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._go_on, name="progress", daemon=True) if moves else None
+
+    def __enter__(self) -> Progress:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._settle()
+
+    def __call__(self, event: Event) -> None:
+        with self._lock:
+            self.run.take(event)
+            if event.kind == "warning":
+                self._above.append([("yellow", "warning:"), ("", f" {self.run.remarks[-1][1]}")])
+            elif event.kind == "note":
+                self._above.append([("cyan", "note:"), ("", f" {self.run.remarks[-1][1]}")])
+        if event.kind == "run-finished":
+            self._settle()
+
+    def paint(self) -> None:
+        """One frame."""
+        with self._lock:
+            if self._settled:
+                return
+            _, rows = self._painter.size()
+            begun = self.run.began is not None
+            lines = picture(self.run, self.clock(), height=max(rows - 1, 2), frame=self._frame) if begun else []
+            self._frame += 1
+            if lines or self._above:
+                self._put(lines)
+
+    def _settle(self) -> None:
+        """The last picture, which stays."""
+        with self._lock:
+            if self._settled:
+                return
+            self._settled = True
+            for line in final_picture(self.run):
+                self._above.append(line)
+            if self._above or self.run.began is not None:
+                self._put([])
+
+    def _put(self, lines: list[Line]) -> None:
+        if self._broken:
+            return
+        try:
+            self._painter.paint(lines, self._above)
+        except (OSError, ValueError):  # gone, or closed
+            self._broken = True
+        self._above = []
+
+    def _go_on(self) -> None:
+        pause = 1 / _FRAMES_PER_SECOND
+        while not self._over.wait(pause):
+            begin = time.perf_counter()
+            self.paint()
+            pause = max(1 / _FRAMES_PER_SECOND, (time.perf_counter() - begin) / _SHARE)
