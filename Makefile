@@ -1,6 +1,6 @@
 # Everything a fresh machine with Python and make needs is done by these targets; nothing is installed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help up test test-fast lint peers bench clean
+.PHONY: help up down test test-fast lint peers bench clean
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
@@ -10,9 +10,11 @@ WORKERS ?= auto
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-up: $(INSTALLED)  ## Install, then check and show the example cluster
-	@$(BIN)/talosmith validate -i examples/lab
-	@$(BIN)/talosmith show -i examples/lab
+up: $(INSTALLED)  ## Install, then bring up the example cluster of simulated machines
+	@$(BIN)/talosmith up -i examples/lab --new-secrets --yes --timeline examples/lab/timeline.html
+
+down: $(INSTALLED)  ## Take the example cluster away again
+	@$(BIN)/talosmith destroy -i examples/lab --yes
 
 test: lint  ## Everything: style, types, layers, all tests
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal

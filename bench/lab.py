@@ -79,18 +79,18 @@ def results() -> Iterator[Result]:
         folder = Path(scratch)
         (folder / "inventory").mkdir()
         (folder / "inventory" / "cluster.yaml").write_text(_INVENTORY)
-        _secrets(folder / "secrets.yaml")
+        write_secrets(folder / "secrets.yaml")
         server = subprocess.Popen(
             [sys.executable, "-c", _SERVER, str(folder), NETWORK], stdout=subprocess.PIPE, text=True
         )
         try:
             assert server.stdout is not None
             assert server.stdout.readline() == "ready\n", "the lab did not come up"
-            before, started = _cpu(server.pid), time.monotonic()
+            before, started = cpu_of(server.pid), time.monotonic()
             time.sleep(10)
-            idle = (_cpu(server.pid) - before) / (time.monotonic() - started)
+            idle = (cpu_of(server.pid) - before) / (time.monotonic() - started)
             cost = python(_SWEEP.replace("{folder!r}", repr(str(folder))), runs=1)
-            mib = _memory(server.pid)
+            mib = memory_of(server.pid)
         finally:
             server.terminate()
             server.wait()
@@ -100,7 +100,7 @@ def results() -> Iterator[Result]:
     yield Result(f"a status sweep over {NODES:,} nodes: MiB", "", cost.mib, 400)
 
 
-def _secrets(path: Path) -> None:
+def write_secrets(path: Path) -> None:
     import yaml
 
     from talosmith.desired.bundle import Bundle
@@ -108,11 +108,11 @@ def _secrets(path: Path) -> None:
     path.write_text(yaml.safe_dump(json.loads(json.dumps(Bundle.generate().to_mapping()))))
 
 
-def _cpu(pid: int) -> float:
+def cpu_of(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _memory(pid: int) -> float:
+def memory_of(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text()
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024

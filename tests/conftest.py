@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,14 @@ NO_SKIPS = os.environ.get("TALOSMITH_NO_SKIPS") == "1"
 settings.register_profile("ci", derandomize=True)
 if NO_SKIPS:
     settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heard() -> Iterator[None]:
+    """A background job is started with Ctrl-C ignored, and hands that on to all that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -185,6 +186,13 @@ class Caller:
                 f"no answer within {seconds:.3g} s",
                 about=about,
                 hint="Whether the server did it is not known; ask it before asking again.",
+            ) from None
+        except ssl.SSLError as wrong:  # with TLS 1.3 a server may refuse us when we think that all is set up
+            raise errors.Refused(
+                server,
+                f"does not accept our certificate ({cleaned(wrong.reason or str(wrong))})",
+                about=about,
+                hint="Is this kubeconfig, or are these secrets, the ones of this cluster?",
             ) from None
         except (httpx2.TransportError, httpx2.DecodingError) as wrong:
             said = cleaned(str(wrong)) or type(wrong).__name__

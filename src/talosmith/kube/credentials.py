@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
 import ssl
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Self, TypeVar
-
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from talosmith.desired import pki
 from talosmith.desired.bundle import Bundle
+from talosmith.desired.certificate_file import show_certificate
 from talosmith.errors import SecretsError
 from talosmith.model.secret import Secret
 
@@ -74,28 +69,8 @@ class Credentials:
         if self.authority:
             context.load_verify_locations(cadata=self.authority)
         if self.certificate:
-            with self._readable_once() as path:
-                context.load_cert_chain(path)
+            show_certificate(context, self.certificate, self.key)
         return context
-
-    @contextmanager
-    def _readable_once(self) -> Iterator[str]:
-        """A path for OpenSSL, which reads keys from files only: in memory, or where that cannot be, for a moment."""
-        key = pki.read_key(self.key).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        content = self.certificate.encode() + b"\n" + key
-        if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
-            handle = os.memfd_create("talosmith", os.MFD_CLOEXEC)
-            path, is_file = f"/proc/self/fd/{handle}", False
-        else:
-            handle, path = tempfile.mkstemp(prefix="talosmith-")  # made with mode 0600
-            is_file = True
-        try:
-            os.write(handle, content)
-            yield path
-        finally:
-            os.close(handle)
-            if is_file:
-                Path(path).unlink()
 
 
 def from_base64(text: str, field: str) -> str:

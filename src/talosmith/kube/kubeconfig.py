@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from talosmith.errors import SecretsError, UsageError
-from talosmith.inventory.parse import Unreadable, parse
 from talosmith.kube.credentials import Credentials, from_base64
 from talosmith.model.secret import Secret
 
@@ -72,6 +71,8 @@ def read_kubeconfig(
 def _mapping(config: Mapping[str, Any] | Secret | str) -> Mapping[str, Any]:
     if isinstance(config, Mapping):
         return config
+    from talosmith.inventory.parse import Unreadable, parse  # who has a bundle, or data, needs none of it
+
     text = config.reveal() if isinstance(config, Secret) else config
     try:
         data = parse(text.encode(), "kubeconfig").data

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 
 from talosmith.talos.caller import NO_CHANNEL, Caller
@@ -31,6 +31,7 @@ from talosmith.talos.proto.lifecycle_pb2 import (
 )
 from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.proto.machine_pb2 import ImagePullRequest
+from talosmith.talos.times import read_time
 
 _IMAGES = ImageServiceStub(NO_CHANNEL)
 _LIFECYCLE = LifecycleServiceStub(NO_CHANNEL)
@@ -92,7 +93,7 @@ class LifecycleCalls(Caller):
         request = ImageServiceListRequest(containerd=_STORES[store])
         return tuple(
             [
-                Image(item.name, item.digest, item.size, item.created_at.ToDatetime(UTC))
+                Image(item.name, item.digest, item.size, read_time(item.created_at))
                 async for item in self._stream(_IMAGES.List, request, budget=self._limits.max_answer)
             ]
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from talosmith.talos.errors import Failed, NotFound, NotTalos
 from talosmith.talos.kinds import DEFINITIONS, KINDS, Kind
 from talosmith.talos.proto import cosi_pb2
 from talosmith.talos.proto.cosi_grpc import StateStub
+from talosmith.talos.times import read_time
 
 _STATE = StateStub(NO_CHANNEL)
 
@@ -179,8 +180,8 @@ class ResourceCalls(Caller):
             version=facts.version,
             owner=facts.owner,
             phase=facts.phase,
-            created=facts.created.ToDatetime(UTC),
-            updated=facts.updated.ToDatetime(UTC),
+            created=read_time(facts.created),
+            updated=read_time(facts.updated),
             labels=dict(facts.labels),
             annotations=dict(facts.annotations),
             finalizers=tuple(facts.finalizers),

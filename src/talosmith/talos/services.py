@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from google.protobuf.empty_pb2 import Empty
 
@@ -17,6 +17,7 @@ from talosmith.talos.proto.machine_pb2 import (
     ServiceStartRequest,
     ServiceStopRequest,
 )
+from talosmith.talos.times import read_time
 
 _MACHINE = MachineServiceStub(NO_CHANNEL)
 
@@ -70,7 +71,7 @@ class ServiceCalls(Caller):
                 healthy=None if item.health.unknown else item.health.healthy,
                 message=item.health.last_message,
                 events=tuple(
-                    ServiceEvent(event.state, event.msg, event.ts.ToDatetime(UTC)) for event in item.events.events
+                    ServiceEvent(event.state, event.msg, read_time(event.ts)) for event in item.events.events
                 ),
             )
             for item in reply.services

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from google.protobuf.empty_pb2 import Empty
 
@@ -14,6 +14,7 @@ from talosmith.talos.proto.storage_pb2 import BlockDeviceWipeDescriptor, BlockDe
 from talosmith.talos.proto.storage_pb2 import Disk as WireDisk
 from talosmith.talos.proto.time_grpc import TimeServiceStub
 from talosmith.talos.proto.time_pb2 import TimeRequest
+from talosmith.talos.times import read_time
 
 _MACHINE = MachineServiceStub(NO_CHANNEL)
 _STORAGE = StorageServiceStub(NO_CHANNEL)
@@ -147,7 +148,7 @@ class SystemCalls(Caller):
         else:
             answered = await self._ask(_TIME.Time, Empty())
         reply = self._one(_TIME.Time, answered.messages)
-        return TimeReading(reply.server, reply.localtime.ToDatetime(UTC), reply.remotetime.ToDatetime(UTC))
+        return TimeReading(reply.server, read_time(reply.localtime), read_time(reply.remotetime))
 
 
 def _kind(number: int) -> str:

@@ -9,20 +9,15 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import os
 import ssl
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
 from talosmith.desired import pki
+from talosmith.desired.certificate_file import show_certificate
 from talosmith.errors import UsageError
 from talosmith.talos.credentials import Credentials
 
@@ -33,8 +28,7 @@ def cluster_context(credentials: Credentials) -> ssl.SSLContext:
     """Trusts the cluster's authority alone, checks the node's address, and shows our certificate."""
     context = _context()
     context.load_verify_locations(cadata=credentials.authority)
-    with _readable_once(credentials) as path:
-        context.load_cert_chain(path)
+    show_certificate(context, credentials.certificate, credentials.key)
     return context
 
 
@@ -51,26 +45,6 @@ def _context() -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.set_alpn_protocols(["h2"])
     return context
-
-
-@contextmanager
-def _readable_once(credentials: Credentials) -> Iterator[str]:
-    """A path for OpenSSL, which reads keys from files only: memory where there is such, else a file for a moment."""
-    key = pki.read_key(credentials.key).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    content = credentials.certificate.encode() + b"\n" + key
-    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
-        handle = os.memfd_create("talosmith", os.MFD_CLOEXEC)
-        path, is_file = f"/proc/self/fd/{handle}", False
-    else:
-        handle, path = tempfile.mkstemp(prefix="talosmith-")  # made with mode 0600
-        is_file = True
-    try:
-        os.write(handle, content)
-        yield path
-    finally:
-        os.close(handle)
-        if is_file:
-            Path(path).unlink()
 
 
 def fingerprint(certificate: bytes) -> str:

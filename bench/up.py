@@ -1,0 +1,151 @@
+"""Bring-up in the lab against its critical path, and plans over many nodes.
+
+The critical path is what the simulated machines themselves need: the same world, in time of its own, with somebody
+who reacts at once. What `up` takes longer than that is ours.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.measure import Result
+
+CURVE = (1, 5, 20, 50, 200)
+RECORDED = 10_000
+
+
+_PATH = """
+import sys
+from pathlib import Path
+from talosmith import load
+from talosmith.desired.bundle import Bundle
+from talosmith.desired.machine import MachineConfigs
+from talosmith.lab import configure, hardware, joining, life, settle
+from talosmith.lab.clock import ManualClock
+from talosmith.lab.world import World
+
+cluster = load(Path({folder!r}))
+configs = MachineConfigs(cluster, Bundle.generate(contract=(1, 13)))
+clock = ManualClock()
+world = World(pace={pace!r}, now=clock, subnet=str(cluster.network.node_cidr))
+began, waiting, booted = clock.now, set(), False
+for node in cluster.nodes:
+    life.power_on(world, hardware.create(world, node.name, address=str(node.ip)))
+    waiting.add(node.name)
+
+def ready():
+    return booted and all(one.run and one.run.stage == "running" and one.run.ready for one in world.machines.values())
+
+first = cluster.controlplanes[0].name
+while not ready():
+    settle.pass_time(world)
+    for name in sorted(waiting):
+        machine = world.machines[name]
+        if machine.run and machine.run.stage == "maintenance":
+            configure.apply(world, machine, configs.render(cluster.node(name)).text, "AUTO")
+            waiting.discard(name)
+    if not booted and not waiting:
+        try:
+            joining.bootstrap(world, world.machines[first])
+            booted = True
+        except Exception:
+            pass
+    settle.pass_time(world)
+    due = world.timeline.next_due()
+    if due is None:
+        break
+    clock.now = max(clock.now, due)
+print(clock.now - began)
+"""
+
+_PLAN = """
+import resource, sys, time
+from pathlib import Path
+from talosmith import load
+from talosmith.desired.bundle import Bundle
+from talosmith.desired.target import Desired
+from talosmith.model.machines import Machine
+from talosmith.observed.world import EtcdMemberSeen, EtcdSeen, KubeNodeSeen, NodeSeen, Observed
+from talosmith.operations.up import UpOptions, build
+
+desired = Desired(load(Path({folder!r})), Bundle.generate(contract=(1, 13)))
+member = EtcdMemberSeen(id=1, name="cp-1", learner=False)
+etcd = EtcdSeen(state="Running", healthy=True, member_id=1, leader=1, members=(member,))
+nodes = {{}}
+for name, node in desired.nodes.items():
+    nodes[name] = NodeSeen(
+        name=name, machine=Machine(id=name, name=name, role=node.node.role, power="on"), stage="running", ready=True,
+        talos_version=str(desired.cluster.talos_version), config=node.config, config_digest=node.digest,
+        etcd=etcd if node.is_controlplane else None, kube=KubeNodeSeen(name=name, ready=True, version="v1.36.3"),
+    )
+observed = Observed(at=0.0, nodes=nodes, kubernetes={{name: seen.kube for name, seen in nodes.items()}})
+began = time.process_time()
+plan = build(desired, observed, UpOptions(missing_files=()))
+assert plan.empty, plan
+print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def results() -> Iterator[Result]:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        yield _bring_up(folder / "fast", "fast", 3, 2, 1.15)
+        if os.environ.get("TALOSMITH_BENCH_REALISTIC"):  # takes ten minutes
+            yield _bring_up(folder / "realistic", "realistic", 3, 2, 1.15)
+        for nodes in CURVE:
+            yield _bring_up(folder / str(nodes), "fast", 1, nodes - 1, math.inf)
+        yield from _plan(folder / "plan")
+
+
+def _bring_up(folder: Path, pace: str, controlplanes: int, workers: int, limit: float) -> Result:
+    seconds, path = _measured(folder, pace, controlplanes, workers)
+    what = f"up of {controlplanes} + {workers} nodes, clock {pace}: times its critical path"
+    return Result(what, f"{seconds:.2f} s, critical path {path:.2f} s", seconds / path, limit)
+
+
+def _measured(folder: Path, pace: str, controlplanes: int, workers: int) -> tuple[float, float]:
+    """Seconds from the first machine that is made to a healthy cluster, and those that the machines need."""
+    _inventory(folder, pace, controlplanes, workers)
+    path = float(_run([sys.executable, "-c", _PATH.format(folder=str(folder), pace=pace)], {}))
+    places = {"XDG_STATE_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
+    command = [sys.executable, "-m", "talosmith"]
+    told = _run([*command, "up", "-i", str(folder), "--new-secrets", "--yes", "-o", "json"], places)
+    _run([*command, "destroy", "-i", str(folder), "--yes"], places)
+    at = {(kind, step): float(when) for kind, when, step in _EVENTS.findall(told)}
+    machines = min(when for (kind, step), when in at.items() if kind == "step-done" and step.startswith("machine/"))
+    return at["step-done", "cluster/health"] - machines, path
+
+
+def _run(command: list[str], environment: dict[str, str]) -> str:
+    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{command[:4]} ended with {done.returncode}: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+_EVENTS = re.compile(r'^{"kind": "([a-z-]+)", "at": ([0-9.]+), "step": "([^"]*)"', re.MULTILINE)
+
+
+def _plan(folder: Path) -> Iterator[Result]:
+    _inventory(folder, "fast", 1, RECORDED - 1, cidr="127.128.0.0/9")
+    seconds, mib = map(float, _run([sys.executable, "-c", _PLAN.format(folder=str(folder))], {}).split())
+    yield Result(f"plan over {RECORDED:,} recorded nodes, nothing to do: CPU", "seconds", seconds, 2.0)
+    yield Result("… and memory, with inventory and rendered configs", "MiB", mib, 250)
+
+
+def _inventory(folder: Path, pace: str, controlplanes: int, workers: int, cidr: str = "") -> None:
+    folder.mkdir(parents=True)
+    network = f"\nnetwork: {{node_cidr: {cidr}, pod_cidr: 10.128.0.0/9}}" if cidr else ""
+    (folder / "cluster.yaml").write_text(
+        f"cluster_name: bench-{os.getpid()}-{time.monotonic_ns() % 10**6}\ntalos_version: v1.13.9\n"
+        f"kubernetes_version: v1.36.3\nlab: {{clock: {pace}}}{network}\n"
+        f"controlplane: {controlplanes}\nworkers: {workers}\n"
+    )

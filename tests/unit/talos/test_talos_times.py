@@ -1,0 +1,25 @@
+"""Times of nodes, against the library's own way to read them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from talosmith.talos.times import read_time
+
+FIRST, LAST = -62_135_596_800, 253_402_300_799  # the years 1 and 9999
+
+
+@given(seconds=st.integers(FIRST, LAST), nanos=st.integers(0, 999_999_999))
+def test_the_same_time_as_the_library_reads(seconds: int, nanos: int) -> None:
+    sent = Timestamp(seconds=seconds, nanos=nanos)
+    assert read_time(sent) == sent.ToDatetime(UTC)
+
+
+@pytest.mark.parametrize("seconds", [2**62, -(2**62), LAST + 1, FIRST - 1])
+def test_a_time_that_no_calendar_holds(seconds: int) -> None:
+    assert read_time(Timestamp(seconds=seconds)) == datetime(1970, 1, 1, tzinfo=UTC)
