@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+import time
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 NOW = "2026-01-01T00:00:00Z"
+_IDLE = 20.0  # seconds; the server closes a connection that nobody uses, as between tests of other files
 
 
 @dataclass
@@ -34,6 +36,7 @@ class Real:
     address: str
     folder: Path
     _connection: http.client.HTTPSConnection = field(init=False)
+    _used: float = 0.0
 
     def __post_init__(self) -> None:
         context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
@@ -51,9 +54,12 @@ class Real:
     ) -> tuple[int, Any, list[str]]:
         data = body if body is None or isinstance(body, bytes | str) else json.dumps(body)
         headers = {"Content-Type": content, "Accept": "application/json", "User-Agent": "shapes"}
+        if time.monotonic() - self._used > _IDLE:
+            self._connection.close()  # the next request makes a new one
         self._connection.request(method, path, data, headers)
         answer = self._connection.getresponse()
         text = answer.read()
+        self._used = time.monotonic()
         found = json.loads(text) if text.startswith(b"{") else text.decode()
         return answer.status, found, [value for name, value in answer.getheaders() if name == "Warning"]
 
