@@ -6,7 +6,7 @@ help) and `Permanent` (it will not).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
@@ -66,6 +66,14 @@ class UsageError(TalosmithError):
     """The command was called in a way it cannot be meant."""
 
     exit_code = ExitCode.USAGE
+
+
+def no_such(what: str, name: str, known: Iterable[str], *, otherwise: str = "") -> UsageError:
+    """Somebody names what is not there; what was probably meant is the hint."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), n=1)
+    return UsageError(f"there is no {what} `{name}`", hint=f"did you mean `{close[0]}`?" if close else otherwise)
 
 
 class InventoryError(TalosmithError):

@@ -28,12 +28,13 @@ from talosmith.engine.lock import ClusterLock
 from talosmith.engine.runner import Outcome
 from talosmith.engine.runner import run as run_plan
 from talosmith.engine.stopping import Stopping
-from talosmith.errors import Permanent
+from talosmith.errors import Permanent, UsageError, no_such
 from talosmith.events import Event, Events, Listener
 from talosmith.inventory import load
 from talosmith.inventory.sources import find
 from talosmith.kube import KubeClient
 from talosmith.model.cluster import Cluster
+from talosmith.observed.conditions import Check, Verdict
 from talosmith.observed.health import look_once, wait_healthy
 from talosmith.observed.observe import observe
 from talosmith.observed.world import Observed, Unknown
@@ -41,13 +42,14 @@ from talosmith.operations import destroy, up
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import Plan, Report, kind_of
 from talosmith.providers import provider_for
-from talosmith.providers.base import CanResize, Finding, HasSeeds, Provider
+from talosmith.providers.base import CanResize, Finding, HasConsole, HasSeeds, Provider
 from talosmith.steps.context import Context, RunOptions
 from talosmith.steps.files import KUBECONFIG, TALOSCONFIG, kubeconfig_serves, talosconfig_serves
 from talosmith.steps.merging import merge_kubeconfig, merge_talosconfig, users_kubeconfig, users_talosconfig
 from talosmith.talos import Limits, MaintenanceClient, TalosClient
 
 _LIMITS = Limits(connect_timeout=5.0)
+_LOOK = "see `talosmith status`"
 
 
 class Session:
@@ -104,27 +106,49 @@ class Session:
         return self.observed
 
     async def plan_up(self, selection: Selection | None = None, *, health_limit: float = 900.0) -> Plan:
+        observed = await self.observe()
         options = up.UpOptions(
-            selection=selection or Selection(),
+            selection=self._known(selection, observed),
             creates=self.provider.creates,
             resizes=isinstance(self.provider, CanResize),
             forgets_seeds=isinstance(self.provider, HasSeeds),
             missing_files=self._missing_files(),
             health_limit=health_limit,
         )
-        return self._timed(up.build(self.desired, await self.observe(), options))
+        return self._timed(up.build(self.desired, observed, options))
 
     async def plan_destroy(self, selection: Selection | None = None) -> Plan:
-        options = destroy.DestroyOptions(selection=selection or Selection(), creates=self.provider.creates)
-        return self._timed(destroy.build(self.desired, await self.observe(), options))
+        observed = await self.observe()
+        options = destroy.DestroyOptions(selection=self._known(selection, observed), creates=self.provider.creates)
+        return self._timed(destroy.build(self.desired, observed, options))
 
-    async def wait_healthy(self, report: Report, limit: float) -> None:
-        """At once if all is well; else what is not is told, and waited for. Raises `Unhealthy` at the limit."""
+    def _known(self, selection: Selection | None, observed: Observed) -> Selection:
+        """Nodes that nobody knows are a slip of the pen, not a plan with nothing in it."""
+        chosen = selection or Selection()
+        for name in chosen.targets:
+            known = (*observed.nodes, *observed.others)
+            if name not in known:
+                raise no_such("node", name, known, otherwise=_LOOK)
+        return chosen
+
+    async def health(self, report: Report, limit: float = 0.0) -> list[tuple[Check, Verdict]]:
+        """All conditions of a healthy cluster. With a limit they are waited for; `Unhealthy` is raised at its end."""
         addresses = [str(node.ip) for node in self.cluster.controlplanes]
         async with KubeClient.from_bundle(self.desired.bundle, addresses) as kube:
             found = await look_once(self.desired, self.talos, kube)
-            if not all(verdict.ok for _, verdict in found):
+            if limit and not all(verdict.ok for _, verdict in found):
                 await wait_healthy(self.desired, self.talos, kube, report=report, limit=limit)
+                found = await look_once(self.desired, self.talos, kube)
+        return found
+
+    async def console(self, name: str, lines: int) -> str:
+        """The last lines that a node's machine wrote on its console."""
+        if not isinstance(self.provider, HasConsole):
+            raise UsageError(f"{self.provider.name} shows no consoles", hint="look at the machine itself")
+        machines = {machine.name: machine for machine in await self.provider.find()}
+        if name not in machines:
+            raise no_such("machine of the node", name, machines, otherwise=_LOOK)
+        return await self.provider.console(machines[name], lines)
 
     async def preflight(self) -> list[Finding]:
         """Whether the machines that are to be made, or to get their first config, are ready for it."""

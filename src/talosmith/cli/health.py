@@ -9,8 +9,6 @@ import typer
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
 from talosmith.errors import ExitCode
-from talosmith.kube import KubeClient
-from talosmith.observed.health import look_once, wait_healthy
 from talosmith.report import checklist
 from talosmith.session import Session
 
@@ -30,11 +28,7 @@ def health(
 
     async def run() -> int:
         async with Session.open(inventory, environment) as session:
-            addresses = [str(node.ip) for node in session.cluster.controlplanes]
-            async with KubeClient.from_bundle(session.desired.bundle, addresses) as kube:
-                if wait:
-                    await wait_healthy(session.desired, session.talos, kube, report=say, limit=wait)
-                found = await look_once(session.desired, session.talos, kube)
+            found = await session.health(say, wait)
         items = [checklist.Item(check.name, verdict.ok, verdict.detail) for check, verdict in found]
         data: list[dict[str, Any]] = [item._asdict() for item in items]
         emit(data, output, lambda style: checklist.as_text(items, style))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated
 
 import anyio
 import typer
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
-from talosmith.errors import UsageError
-from talosmith.providers.base import HasConsole
 from talosmith.session import Session
 
 app = application("One node of the cluster.")
@@ -33,15 +30,7 @@ def console(
 
     async def run() -> int:
         async with Session.open(inventory, environment) as session:
-            provider = session.provider
-            if not isinstance(provider, HasConsole):
-                raise UsageError(f"{provider.name} shows no consoles", hint="look at the machine itself")
-            machines = {machine.name: machine for machine in await provider.find()}
-            if name not in machines:
-                close = difflib.get_close_matches(name, machines, n=1)
-                hint = f"did you mean `{close[0]}`?" if close else "see `talosmith status`"
-                raise UsageError(f"there is no machine of the node `{name}`", hint=hint)
-            text = await provider.console(machines[name], lines)
+            text = await session.console(name, lines)
         emit({"node": name, "console": text.splitlines()}, output, lambda style: text.rstrip("\n"))
         return 0
 

@@ -18,7 +18,6 @@ from talosmith.engine.runner import Outcome
 from talosmith.engine.stopping import Stopping
 from talosmith.errors import ExitCode, Permanent, UsageError
 from talosmith.events import Listener
-from talosmith.files import replace_file
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import Plan
 from talosmith.report import checklist, summary
@@ -27,8 +26,7 @@ from talosmith.report.follow import RunSeen
 from talosmith.report.json_lines import JsonLines
 from talosmith.report.progress import watching
 from talosmith.report.style import Style
-from talosmith.report.timeline import timeline as timeline_of
-from talosmith.report.timeline_html import as_html
+from talosmith.report.timeline_html import write_timeline
 from talosmith.session import Session
 
 OnlyOption = Annotated[
@@ -66,16 +64,21 @@ def refuse_blocked(plan: Plan) -> None:
         raise Permanent("nothing was changed", hint="; ".join(plan.blocked))
 
 
-def same_as_saved(plan: Plan, file: Path) -> None:
-    """A saved plan is run only while it is still what would be planned."""
+def digest_in(file: Path | None) -> str:
+    """Of a saved plan; empty if there is none."""
+    if file is None:
+        return ""
     try:
-        saved = json.loads(file.read_text(encoding="utf-8"))
-        digest = str(saved["digest"])
+        return str(json.loads(file.read_text(encoding="utf-8"))["digest"])
     except (OSError, ValueError, KeyError, TypeError) as wrong:
         raise UsageError(
             f"{file} is not a saved plan: {type(wrong).__name__}", hint="talosmith plan --out FILE"
         ) from None
-    if digest != plan.digest:
+
+
+def must_be(plan: Plan, saved: str, file: Path | None) -> None:
+    """A saved plan is run only while it is still what would be planned."""
+    if saved and saved != plan.digest:
         raise Permanent(
             f"the world has moved since {file} was made: other steps are needed now",
             hint=f"look at the new plan: talosmith plan --out {file}",
@@ -167,7 +170,11 @@ def _timeline(session: Session, wanted: Path | None) -> Path | None:
     if not events:
         return None
     path = wanted or session.state_folder / "timeline.html"
-    replace_file(path, as_html(timeline_of(events)).encode())
+    try:
+        write_timeline(path, events)
+    except Permanent as problem:  # how the run ended counts for more
+        say(f"{problem}; see `talosmith run show`")
+        return None
     return path
 
 

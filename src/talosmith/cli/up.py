@@ -66,6 +66,8 @@ def up(
 ) -> int:
     """Bring the cluster up, or back to what the inventory says. Killed anywhere, run it again."""
 
+    saved = operating.digest_in(file)
+
     async def run() -> int:
         async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
             command = f"talosmith up -i {session.folder}"
@@ -76,12 +78,11 @@ def up(
                 plan = await session.plan_up(operating.selected(only, skip, target), health_limit=health_limit)
                 operating.refuse_blocked(plan)
                 if plan.empty:
-                    await session.wait_healthy(say, health_limit)  # a run that was killed may have left that out
+                    await session.health(say, health_limit)  # a run that was killed may have left that out
                     operating.show(plan, output)
                     _merge(session, wanted=merge)
                     return ExitCode.DONE
-                if file is not None:
-                    operating.same_as_saved(plan, file)
+                operating.must_be(plan, saved, file)
                 await _preflight(session)
                 say(plan_report.as_text(plan, Style(sys.stderr)))
                 operating.confirm(plan, yes=yes, confirmed=confirm)

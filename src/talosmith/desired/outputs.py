@@ -5,7 +5,6 @@ In the clear only as bytes for files; what is shown to people is redacted here, 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,14 +12,15 @@ from pathlib import Path
 
 from talosmith.desired import nocloud
 from talosmith.desired.bundle import Bundle
+from talosmith.desired.config.compare import difference
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.load import load
-from talosmith.desired.config.redact import redact, redact_pair
+from talosmith.desired.config.redact import redact
 from talosmith.desired.images import ImageRequest
 from talosmith.desired.machine import MachineConfigs
 from talosmith.desired.machine.node import image_of
 from talosmith.desired.talosconfig import new_talosconfig
-from talosmith.errors import TalosmithError, UsageError
+from talosmith.errors import TalosmithError, no_such
 from talosmith.inventory.secure_file import make_private_folder, write_secret
 from talosmith.model.cluster import Cluster, Node
 
@@ -30,8 +30,7 @@ def chosen(cluster: Cluster, names: Sequence[str]) -> list[Node]:
     known = {node.name: node for node in cluster.nodes}
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            raise UsageError(f"there is no node `{name}`", hint=f"did you mean `{close[0]}`?" if close else "")
+            raise no_such("node", name, known)
     return [known[name] for name in names] if names else list(cluster.nodes)
 
 
@@ -115,15 +114,8 @@ def differences(configs: MachineConfigs, nodes: Sequence[Node], folder: Path) ->
             yield Difference(node.name, None)
             continue
         found = load(file.read_text(encoding="utf-8"), str(file))
-        ours, theirs = redact_pair(configs.render(node).documents, found)
-        before, after = emit(_ordered(theirs)).splitlines(), emit(_ordered(ours)).splitlines()
-        lines = difflib.unified_diff(before, after, str(file), f"{node.name} now", lineterm="", n=2)
-        yield Difference(node.name, file, tuple(lines))
-
-
-def _ordered(documents: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """The order of documents means nothing to Talos."""
-    return sorted(documents, key=lambda one: (str(one.get("kind", "")), str(one.get("name", ""))))
+        names = (str(file), f"{node.name} now")
+        yield Difference(node.name, file, tuple(difference(found, configs.render(node).documents, names, lines=2)))
 
 
 def _file_of(cluster: Cluster, node: Node, folder: Path) -> Path | None:

@@ -20,7 +20,8 @@ from talosmith.plan.step import Report
 from talosmith.talos import TalosClient, TalosNode
 
 LIMIT = 900.0
-STEADY = 3  # rounds in a row in which all is well
+STEADY = 3  # rounds in a row in which all is well; twice as many each time that it was and then was not
+_STEADIEST = 12
 BETWEEN = 0.25  # seconds from one of them to the next
 _LONG = 1.0  # a look that takes longer is itself worth telling
 _SOON, _SELDOM, _SLOWING = 0.05, 2.0, 0.04  # how long to wait before looking again, if nobody tells anything
@@ -65,7 +66,8 @@ async def wait_healthy(
     steady: int = STEADY,
     between: float = BETWEEN,
 ) -> None:
-    """Returns once all conditions have held `steady` times in a row, with no change in between.
+    """Returns once all conditions have held `steady` times in a row, with no change in between; more often if one
+    that held did not hold later.
 
     Raises `Unhealthy` at the limit. Without `kube`, only Talos and etcd are looked at. `addresses` are those of
     nodes that do not answer at the inventory's.
@@ -109,8 +111,10 @@ class _Waiter:
         good = 0
         async with Listener(list(self._nodes.values()), self._kube) as listener:
             while True:
-                changes = listener.changes
+                changes, was_well = listener.changes, self._well
                 self._well = await self._all_well()
+                if was_well and not self._well:
+                    steady = min(steady * 2, max(steady, _STEADIEST))
                 self._once_well = self._once_well or self._well
                 good = good + 1 if self._well else 0
                 if good >= steady:

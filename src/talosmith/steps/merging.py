@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from talosmith.desired.talosconfig import Talosconfig
 from talosmith.errors import Permanent
 from talosmith.inventory.secure_file import make_private_folder, write_secret
 
@@ -46,12 +47,9 @@ def _merge(ours: Path, into: Path, add: Callable[[Data, Data], str]) -> str:
 
 
 def _with_talos_context(whole: Data, ours: Data) -> str:
-    contexts = whole.setdefault("contexts", {})
-    wanted, content = ours["context"], ours["contexts"][ours["context"]]
-    name = _free(wanted, lambda one: one not in contexts or contexts[one].get("ca") == content.get("ca"))
-    contexts[name] = content
-    whole["context"] = name
-    return name
+    merged, _ = Talosconfig.from_mapping(whole).merged_with(Talosconfig.from_mapping(ours))
+    whole.update(merged.to_mapping())
+    return merged.current
 
 
 def _with_kube_context(whole: Data, ours: Data) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import os
 import re
 import shlex
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,4 +129,11 @@ def normal(text: str) -> str:
         for pattern, instead in _PASSING:
             line = re.sub(pattern, instead, line)
         lines.append(line.rstrip())
-    return "\n".join(lines)
+    return "\n".join(_listed(lines))
+
+
+def _listed(lines: list[str]) -> Iterator[str]:
+    """Several complaints about one object come in the order of a Go map, which is another one each time."""
+    for is_complaint, group in itertools.groupby(lines, lambda line: line.startswith("* ")):
+        found = list(group)
+        yield from sorted(found) if is_complaint else found

@@ -34,12 +34,9 @@ def difference(
     before: Sequence[Document], after: Sequence[Document], names: tuple[str, str] = ("now", "then"), lines: int = 3
 ) -> list[str]:
     """A unified diff in which no secret is seen; of one that differs, that it does. Empty: they say the same."""
-    ours, theirs = redact_pair(before, after)
-    return list(
-        difflib.unified_diff(
-            emit(_ordered(ours)).splitlines(), emit(_ordered(theirs)).splitlines(), *names, lineterm="", n=lines
-        )
-    )
+    then, now = redact_pair(after, before)
+    old, new = (emit(sorted(documents, key=identity)).splitlines() for documents in (now, then))
+    return list(difflib.unified_diff(old, new, *names, lineterm="", n=lines))
 
 
 def _inside(before: Any, after: Any, path: str) -> Iterator[str]:
@@ -55,7 +52,3 @@ def _inside(before: Any, after: Any, path: str) -> Iterator[str]:
             yield from _inside(one, other, f"{path}[{index}]")
     else:
         yield path
-
-
-def _ordered(documents: Sequence[Document]) -> list[Document]:
-    return sorted(documents, key=identity)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from talosmith.lab.kube.cluster import Kubernetes
-from talosmith.lab.kube.kinds import Kind, Obj, Subkind, builtin, find
+from talosmith.lab.kube.kinds import Kind, Obj, Subkind, find
 from talosmith.lab.kube.schema import Schema
 
 if TYPE_CHECKING:
@@ -212,7 +212,3 @@ def _finish(api: Api, definition: Obj) -> None:
         obj = copied(definition)
         obj["metadata"]["finalizers"] = left
         api.put(DEFINITION, DEFINITION.key("", name), obj)
-
-
-def is_builtin_group(group: str) -> bool:
-    return any(kind.group == group for kind in builtin())

@@ -220,7 +220,3 @@ def _field(obj: Obj, path: tuple[str, ...]) -> str:
     if found is None:
         return "0" if path in (("status", "replicas"), ("status", "successful")) else ""
     return str(found)
-
-
-def selector_text(labels: Mapping[str, str]) -> str:
-    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))

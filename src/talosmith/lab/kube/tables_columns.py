@@ -80,10 +80,6 @@ def human_duration(seconds: float) -> str:
     return f"{whole // _YEAR}y"
 
 
-def boolean(value: Any) -> str:
-    return "true" if value else "false"
-
-
 def labels(found: Mapping[str, str] | None) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted((found or {}).items())) or NONE
 

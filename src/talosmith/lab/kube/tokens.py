@@ -59,19 +59,6 @@ def request(kubernetes: Kubernetes, key: Secret, namespace: str, name: str, body
     }
 
 
-def legacy_claims(namespace: str, account: str, uid: str, secret: str) -> Obj:
-    """Of a token that is kept in a Secret and has no end."""
-    prefix = "kubernetes.io/serviceaccount"
-    return {
-        "iss": prefix,
-        f"{prefix}/namespace": namespace,
-        f"{prefix}/secret.name": secret,
-        f"{prefix}/service-account.name": account,
-        f"{prefix}/service-account.uid": uid,
-        "sub": f"system:serviceaccount:{namespace}:{account}",
-    }
-
-
 def signed(secret: Secret, claims: Obj) -> str:
     key = pki.read_key(secret)
     is_rsa = isinstance(key, rsa.RSAPrivateKey)
