@@ -22,9 +22,11 @@ from talosmith.talos import (
     Unsupported,
 )
 from talosmith.talos.events import SequenceStep
-from tests.contract.worlds import World, applied, bootstrapped, eventually, joined
+from tests.contract.worlds import Machine, World, applied, bootstrapped, eventually, joined
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+_LAST_WORDS = 2  # a real node may be gone before what it said last has left it; then it is asked again
 
 
 async def test_what_is_refused_changes_nothing(world: World) -> None:
@@ -73,14 +75,16 @@ async def test_a_reset_takes_a_node_down(world: World) -> None:
             told = await followed.error_of(refused)
             assert "not enough started members" in told
             assert await node.etcd_members() == (member,)
-        actor = await node.reset(graceful=False)
-        with suppress(Temporary):  # too late to be asked, or locked
-            assert await node.reset(graceful=False) != actor
-        await eventually(_value(machine.is_on), lambda on: not on)
+            assert followed.begun(refused)
+        actor = await _reset(node, machine)
+        for _ in range(_LAST_WORDS):
+            if followed.begun(actor) or "a reset wipes the disk" in world.abilities:
+                break
+            machine.start()
+            assert await joined(node, 1) == (member,)
+            actor = await _reset(node, machine)
         assert followed.begun(actor)
-        assert len([step for _, step in followed.steps if step.action == "start"]) == (
-            2 if "a reset leaves etcd" in world.abilities else 1
-        )
+        assert [by for by, step in followed.steps if step.action == "start"].count(actor) == 1
         with pytest.raises(TalosError):
             await node.version()
         machine.start()
@@ -91,6 +95,14 @@ async def test_a_reset_takes_a_node_down(world: World) -> None:
                 )
         else:
             assert await joined(node, 1) == (member,)
+
+
+async def _reset(node: TalosNode, machine: Machine) -> str:
+    actor = await node.reset(graceful=False)
+    with suppress(Temporary):  # too late to be asked, or locked
+        assert await node.reset(graceful=False) != actor
+    await eventually(_value(machine.is_on), lambda on: not on)
+    return actor
 
 
 async def test_a_member_leaves_and_comes_back(world: World) -> None:

@@ -85,17 +85,17 @@ class Talosconfig:
             )
         return cls(data.get("context") or "", {name: Context.from_mapping(item) for name, item in contexts.items()})
 
-    def merged_with(self, other: Talosconfig) -> tuple[Talosconfig, dict[str, str]]:
+    def merged_with(self, other: Talosconfig, *, renew: bool = False) -> tuple[Talosconfig, dict[str, str]]:
         """With the other's contexts added and its current one current; and which names had to change, to what.
 
-        A context of a cluster that is there already is renewed in its place. One whose name another cluster has gets
-        the first free of NAME-1, NAME-2, …, as `talosctl config merge` does.
+        As `talosctl config merge` does, a context whose name is taken gets the first free of NAME-1, NAME-2, …
+        With `renew`, one that was of the same cluster is replaced instead.
         """
         contexts = dict(self.contexts)
         new_names: dict[str, str] = {}
         for name, context in other.contexts.items():
             new_name, number = name, 0
-            while new_name in contexts and not (context.ca and contexts[new_name].ca == context.ca):
+            while new_name in contexts and not (renew and context.ca and contexts[new_name].ca == context.ca):
                 number += 1
                 new_name = f"{name}-{number}"
             contexts[new_name] = context

@@ -9,11 +9,12 @@ it still waited, until it begins to start etcd. So whoever bootstraps always pic
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from talosmith.errors import TalosmithError
+from talosmith.observed.asking import answer_of
 from talosmith.observed.world import EtcdMemberSeen, EtcdSeen, etcd_view
 from talosmith.plan.gate import EtcdView
 from talosmith.talos import EtcdMember, EtcdStatus, NotReady, Service, TalosNode, sweep
@@ -49,9 +50,9 @@ async def look_at_member(node: TalosNode) -> EtcdSeen:
 
 async def _running(node: TalosNode, service: Service) -> EtcdSeen:
     status, members, alarms = await asyncio.gather(
-        _answer(node.etcd_status(timeout=_ANSWER)),
-        _answer(node.etcd_members(local=True, timeout=_ANSWER)),
-        _answer(node.etcd_alarms()),
+        _answer(lambda: node.etcd_status(timeout=_ANSWER)),
+        _answer(lambda: node.etcd_members(local=True, timeout=_ANSWER)),
+        _answer(node.etcd_alarms),
     )
     problems = [str(one) for one in (status, members, alarms) if isinstance(one, TalosmithError)]
     found = status if isinstance(status, EtcdStatus) else None
@@ -70,10 +71,10 @@ async def _running(node: TalosNode, service: Service) -> EtcdSeen:
     )
 
 
-async def _answer(call: Awaitable[T]) -> T | TalosmithError:
+async def _answer(ask: Callable[[], Awaitable[T]]) -> T | TalosmithError:
     try:
         async with asyncio.timeout(_ANSWER + 1):
-            return await call
+            return await answer_of(ask)
     except TalosmithError as wrong:
         return wrong
     except TimeoutError:

@@ -55,4 +55,5 @@ def _seen(node: KubeNode) -> KubeNodeSeen:
         version=node.kubelet,
         schedulable=not node.cordoned,
         reason="" if node.ready else node.reason,
+        addresses=tuple(address for kind, address in node.addresses if kind == "InternalIP"),
     )

@@ -7,14 +7,16 @@ dead node costs a few seconds at most, and so do all dead nodes together.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from talosmith.desired.target import Desired
 from talosmith.errors import TalosmithError
 from talosmith.model.machines import Machine
 from talosmith.model.secret import Secret
+from talosmith.observed.asking import answer_of
 from talosmith.observed.configs import ConfigSeen, read_config
 from talosmith.observed.etcd import look_at_member
 from talosmith.observed.world import EtcdSeen, NodeSeen, Unknown
@@ -91,6 +93,10 @@ class NodeLooker:
             return f"a node {'in maintenance mode' if found.maintenance else 'of this cluster'}"
         return str(found) if isinstance(found, NotTrusted | NotTalos) else ""
 
+    async def own_name(self, seen: NodeSeen) -> str | Unknown:
+        """The name under which a node that was found registers in Kubernetes."""
+        return await _known(self._talos.node(seen.address, seen.name).nodename)
+
     async def _reach(self, asked: Asked) -> Reached | TalosmithError:
         """The best of what its addresses give: our node, one without a config, somebody else, nobody."""
         tries = [self._try(one, asked.name, asked.fingerprint, CONNECT) for one in asked.addresses]
@@ -108,7 +114,7 @@ class NodeLooker:
 
     async def _waiting(self, seen: NodeSeen, node: TalosNode) -> NodeSeen:
         status, version, fingerprint = await asyncio.gather(
-            _known(node.machine_status()), _known(node.version()), _known(node.fingerprint())
+            _known(node.machine_status), _known(node.version), _known(node.fingerprint)
         )
         return replace(
             seen,
@@ -120,16 +126,16 @@ class NodeLooker:
     async def _ours(self, seen: NodeSeen, found: Reached, asked: Asked) -> NodeSeen:
         node = found.node
         status, version, boot, config, etcd = await asyncio.gather(
-            _known(node.machine_status()),
-            _known(node.version()),
-            _known(node.boot_id()),
-            _known(self._config(node, asked.name)),
-            _known(look_at_member(node) if asked.controlplane else _nothing()),
+            _known(node.machine_status),
+            _known(node.version),
+            _known(node.boot_id),
+            _known(lambda: self._config(node, asked.name)),
+            _known(partial(look_at_member, node) if asked.controlplane else _nothing),
         )
         if isinstance(config, ConfigSeen) and config.stranger:
             return unknown(asked, config.stranger, stranger=config.stranger)
         if isinstance(config, ConfigSeen) and config.controlplane and not asked.controlplane:
-            etcd = await _known(look_at_member(node))  # it was one, and is to be none
+            etcd = await _known(lambda: look_at_member(node))  # it was one, and is to be none
         return replace(
             seen,
             stage=status if isinstance(status, Unknown) else status.stage,
@@ -198,10 +204,10 @@ async def _connected(node: TalosNode, maintenance: bool, seconds: float) -> Reac
     raise Unreachable(node.name, f"nothing answers at {node.address} within {seconds:g} s", hint="Is the machine on?")
 
 
-async def _known(call: Awaitable[T]) -> T | Unknown:
+async def _known(ask: Callable[[], Awaitable[T]]) -> T | Unknown:
     try:
         async with asyncio.timeout(ANSWER):
-            return await call
+            return await answer_of(ask)
     except TalosmithError as wrong:
         return Unknown(str(wrong))
     except TimeoutError:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from talosmith.desired.target import Desired
 from talosmith.errors import TalosmithError, Temporary
 from talosmith.model.machines import Machine
+from talosmith.observed.former import look_for
 from talosmith.observed.kubernetes import AskKube, look_at_kubernetes
 from talosmith.observed.nodes import Asked, NodeLooker, unknown
 from talosmith.observed.world import EtcdSeen, KubeNodeSeen, NodeSeen, Observed, Unknown
@@ -53,8 +54,12 @@ async def observe(
 
     seen = dict(zip(everybody, await asyncio.gather(*map(look, everybody.values())), strict=True))
     kubernetes = await _kubernetes(kube, seen.values())
-    for name in _unknown_to(desired, seen.values(), kubernetes):
-        seen.setdefault(name, NodeSeen(name=name, machine=None))
+    former = [name for name in _unknown_to(desired, seen.values(), kubernetes) if name not in seen]
+    members = [member for one in seen.values() if isinstance(one.etcd, EtcdSeen) for member in one.etcd.members]
+    seen |= {name: NodeSeen(name=name, machine=None) for name in former}
+    if former and not provider.creates:
+        known = kubernetes if isinstance(kubernetes, Mapping) else {}
+        seen |= await look_for(former, desired, looker, members, known)
     seen = {key: replace(one, kube=_kube(kubernetes, one.name)) for key, one in seen.items()}
     return Observed(
         at=at,

@@ -12,6 +12,7 @@ from talosmith.desired.target import Desired
 from talosmith.errors import TalosmithError
 from talosmith.kube import KubeClient, KubeNode, NotFound
 from talosmith.kube.objects import Object
+from talosmith.observed.asking import answer_of
 from talosmith.observed.etcd import look_at_member
 from talosmith.observed.kubernetes import nodes_now
 from talosmith.observed.world import EtcdSeen
@@ -108,7 +109,7 @@ class Round:
         async def bounded(node: TalosNode) -> T:
             try:
                 async with asyncio.timeout(_ANSWER):
-                    return await ask(node)
+                    return await answer_of(lambda: ask(node))
             except TimeoutError:
                 raise TalosmithError(f"{node.name}: no answer within {_ANSWER:g} s") from None
 

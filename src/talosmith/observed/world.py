@@ -73,6 +73,7 @@ class KubeNodeSeen:
     version: str
     schedulable: bool = True
     reason: str = ""
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,7 +117,8 @@ def _difference(machine: Machine, spec: MachineSpec) -> str:
         ("MiB of memory", machine.ram_mib, spec.ram_mib),
         ("MiB of disk", sum(machine.disks_mib) or None, sum(spec.disks_mib) or None),
     )
-    return ", ".join(f"{old} to {new} {what}" for what, old, new in pairs if old and new and old != new)
+    sizes = [f"{old} to {new} {what}" for what, old, new in pairs if old and new and old != new]
+    return ", ".join([*sizes, *([machine.outdated] if machine.outdated else [])])
 
 
 def _effect(observed: Observed, wanted: DesiredNode) -> str:

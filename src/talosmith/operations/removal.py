@@ -40,7 +40,7 @@ def forget_lost_members(plan: PlanBuilder, desired: Desired, observed: Observed)
 
 
 def remove_others(plan: PlanBuilder, observed: Observed, *, creates: bool) -> None:
-    gone = []
+    gone: dict[str, list[str]] = {}  # by name: the steps that take it out
     before = plan.keys()
     for name, seen in observed.others.items():
         if seen.stranger:
@@ -49,15 +49,23 @@ def remove_others(plan: PlanBuilder, observed: Observed, *, creates: bool) -> No
             why = seen.stage.why if isinstance(seen.stage, Unknown) else "its machine is not known"
             plan.note(f"{name} is not in the inventory, but nothing is removed that does not answer: {why}")
         elif seen.machine is None and not creates:
-            plan.note(f"{name} is in the cluster, but not in the inventory, and where its machine is nobody knows")
+            plan.note(f"{name} is in the cluster, but not in the inventory, and nobody knows where it is")
         else:
-            before = [*before, *_remove(plan, observed, name, seen, before, creates=creates)]
-            gone.append((name, _leads(observed, name, seen)))
-    leading = [name for name, leads in gone if leads]
-    if leading:
-        plan.confirm(f"control planes are removed: {', '.join(leading)}")
+            gone[name] = _remove(plan, observed, name, seen, before, creates=creates)
+            before = [*before, *gone[name]]
+    erased = {name: [key for key in keys if key.endswith("/reset")] for name, keys in gone.items()}
+    leading = {name: keys for name, keys in gone.items() if _leads(observed, name, observed.others[name])}
+    if any(erased.values()):  # no tag tells that they were ours
+        _confirm(plan, "nodes that the inventory does not have are erased", erased)
+    elif leading:
+        _confirm(plan, "control planes are removed", leading)
     elif len(gone) > MANY:
-        plan.confirm(f"{len(gone)} nodes are removed: {', '.join(name for name, _ in gone)}")
+        _confirm(plan, f"{len(gone)} nodes are removed", gone)
+
+
+def _confirm(plan: PlanBuilder, what: str, gone: dict[str, list[str]]) -> None:
+    names = [name for name, keys in gone.items() if keys]
+    plan.confirm(f"{what}: {', '.join(names)}", of=[key for name in names for key in gone[name]])
 
 
 def _remove(
@@ -72,13 +80,13 @@ def _remove(
         actions.append(Drain(name))
     members = _members(observed).get(name, [])
     actions += [LeaveEtcd(name) if alive else RemoveMember(name, member.id) for member in members[:1]]
+    has_machine = isinstance(seen.machine, Machine)
+    if has_machine and alive and not creates:
+        actions.append(ResetNode(name))  # while Kubernetes still tells where it is
     if registered:
         actions.append(DeleteNode(name))
-    if isinstance(seen.machine, Machine):
-        if creates:
-            actions.append(DestroyMachine(name))
-        elif alive:
-            actions.append(ResetNode(name))
+    if has_machine and creates:
+        actions.append(DestroyMachine(name))
     effect = spoken(judge("remove", name, observed.etcd())) if _leads(observed, name, seen) else ""
     keys: list[str] = []
     for action in actions:

@@ -98,7 +98,8 @@ def _bootstrap(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
     names = [node.name for node in desired.controlplanes]
     running = [node.name for node in desired.workers if observed.nodes[node.name].ready]
     if observed.bootstrapped is False and running:
-        plan.confirm(f"{', '.join(running)} ran in a cluster whose etcd is gone; a new one is empty")
+        text = f"{', '.join(running)} ran in a cluster whose etcd is gone; a new one is empty"
+        plan.confirm(text, of=(BootstrapEtcd.name,))
     reason = "no control plane has etcd data"
     if isinstance(observed.bootstrapped, Unknown):
         reason = "no control plane is known to have etcd data; all are asked again before it is started"

@@ -37,7 +37,7 @@ class PlanBuilder:
         self._steps: dict[str, Step] = {}
         self._notes: list[str] = []
         self._blocked: list[str] = []
-        self._confirm: list[str] = []
+        self._confirm: list[tuple[str, tuple[str, ...]]] = []
 
     def add(self, action: Action, reason: str, *, needs: Iterable[str] = (), effect: str = "") -> str:
         """The step's key. Needs may name steps that come later, or never come: then they are not needed."""
@@ -59,9 +59,9 @@ class PlanBuilder:
         """The plan is not to be run at all, for this reason."""
         self._blocked.append(text)
 
-    def confirm(self, text: str) -> None:
-        """A plain yes is not enough for this."""
-        self._confirm.append(text)
+    def confirm(self, text: str, of: Iterable[str]) -> None:
+        """A plain yes is not enough for these steps."""
+        self._confirm.append((text, tuple(of)))
 
     def freeze(self, selection: Selection | None = None) -> Plan:
         chosen = selection or Selection()
@@ -78,7 +78,7 @@ class PlanBuilder:
             steps=ordered(kept),
             notes=tuple(self._notes),
             blocked=tuple(self._blocked),
-            confirm=tuple(self._confirm),
+            confirm=tuple(text for text, of in self._confirm if any(key in steps for key in of)),
         )
 
 

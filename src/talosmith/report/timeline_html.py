@@ -11,6 +11,7 @@ from pathlib import Path
 
 from talosmith.errors import Permanent
 from talosmith.events import Event
+from talosmith.files import replace_file
 from talosmith.report.svg import FONT, PALETTE, box, fitted, number, safe, text_at
 from talosmith.report.timeline import Bar, Timeline, headline, timeline
 from talosmith.report.words import duration, moment, stopwatch
@@ -75,7 +76,7 @@ body{{{FONT}}}{_STYLE}</style>
 
 def write_timeline(path: Path, events: Iterable[Event]) -> None:
     try:
-        path.write_text(as_html(timeline(events)), encoding="utf-8")
+        replace_file(path, as_html(timeline(events)).encode())
     except OSError as problem:
         raise Permanent(
             f"cannot write the timeline {path}: {problem.strerror or problem}",

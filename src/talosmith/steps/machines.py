@@ -105,7 +105,7 @@ def fits(machine: Machine, wanted: MachineSpec) -> bool:
     """It has the size that it should have, as far as the inventory and the provider tell."""
     disks = not wanted.disks_mib or not machine.disks_mib or machine.disks_mib == wanted.disks_mib
     pairs = ((machine.cpu, wanted.cpu), (machine.ram_mib, wanted.ram_mib))
-    return disks and all(not found or not size or found == size for found, size in pairs)
+    return not machine.outdated and disks and all(not found or not size or found == size for found, size in pairs)
 
 
 @dataclass(frozen=True, slots=True)

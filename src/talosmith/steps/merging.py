@@ -47,7 +47,7 @@ def _merge(ours: Path, into: Path, add: Callable[[Data, Data], str]) -> str:
 
 
 def _with_talos_context(whole: Data, ours: Data) -> str:
-    merged, _ = Talosconfig.from_mapping(whole).merged_with(Talosconfig.from_mapping(ours))
+    merged, _ = Talosconfig.from_mapping(whole).merged_with(Talosconfig.from_mapping(ours), renew=True)
     whole.update(merged.to_mapping())
     return merged.current
 

@@ -1,6 +1,7 @@
 """The machines that the inventory lists. Which one is which is told by its address, and its MAC address where given.
 
-They carry no tags; the inventory's word takes their place. A node that was removed from it is nobody's here.
+They carry no tags; the inventory's word takes their place. A node that was removed from it is found by what
+Kubernetes and etcd tell of it (`observed/former.py`).
 """
 
 from __future__ import annotations

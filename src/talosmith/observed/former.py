@@ -1,0 +1,57 @@
+"""Nodes that the inventory no longer has, where no provider lists machines: the cluster itself knows where they are.
+
+Kubernetes and etcd tell a name and addresses. Who answers there is believed to be that node only if it has this
+cluster's certificate and calls itself so, or if it is empty.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from talosmith.desired.target import Desired
+from talosmith.model.machines import Machine
+from talosmith.observed.nodes import Asked, NodeLooker, unknown
+from talosmith.observed.world import EtcdMemberSeen, KubeNodeSeen, NodeSeen, Unknown
+
+
+async def look_for(
+    names: Sequence[str],
+    desired: Desired,
+    looker: NodeLooker,
+    members: Iterable[EtcdMemberSeen],
+    kubernetes: Mapping[str, KubeNodeSeen],
+) -> dict[str, NodeSeen]:
+    """Those that were found, and those that are known to be somewhere and do not answer."""
+    ours = {str(node.node.ip) for node in desired.nodes.values()}
+    by_name = {member.name: member for member in members}
+    asks: list[Asked] = []
+    for name in names:
+        member, node = by_name.get(name), kubernetes.get(name)
+        told = (*(node.addresses if node else ()), *(member.addresses if member else ()))
+        addresses = tuple(dict.fromkeys(one for one in told if one not in ours))
+        if addresses:
+            asks.append(_asked(name, addresses, controlplane=member is not None))
+    return {seen.name: seen for seen in await asyncio.gather(*(_look(looker, one) for one in asks))}
+
+
+async def _look(looker: NodeLooker, asked: Asked) -> NodeSeen:
+    seen = await looker.look(asked, keep=True)
+    if not seen.configured or seen.stranger:
+        return seen
+    name = await looker.own_name(seen)
+    if isinstance(name, Unknown):
+        return unknown(asked, f"it does not tell its name: {name.why}")
+    return seen if name == asked.name else replace(seen, stranger=f"at {seen.address} answers `{name}`")
+
+
+def _asked(name: str, addresses: tuple[str, ...], *, controlplane: bool) -> Asked:
+    machine = Machine(
+        id=addresses[0],
+        name=name,
+        role="controlplane" if controlplane else "worker",
+        power="unknown",
+        addresses=addresses,
+    )
+    return Asked(name=name, machine=machine, addresses=addresses, controlplane=controlplane)
