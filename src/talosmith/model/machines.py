@@ -59,4 +59,5 @@ class Machine:
     ram_mib: int | None = None
     disks_mib: tuple[int, ...] = ()
     seeded: bool = False  # the seed with its config is still attached to it
+    outdated: str = ""  # what else of it differs from the inventory, where the provider can change it
     tags: Mapping[str, str] = field(default_factory=dict)
