@@ -56,7 +56,7 @@ class Store:
         self._db = connect(str(path))
         self._db.isolation_level = None
         self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.execute("PRAGMA synchronous=OFF")  # it outlives its process, not a loss of power
         self._db.executescript(_SCHEMA)
         self._texts: set[str] = set()
         self._blobs: set[str] = set()

@@ -15,7 +15,7 @@ from talosmith.errors import TalosmithError
 from talosmith.kube import Ref
 from talosmith.kube.conditions import has, ready
 from talosmith.kube.objects import Object, labels
-from talosmith.observed.round import Expected, Round
+from talosmith.observed.round import CORE_DNS, PROXY, Expected, Round
 from talosmith.observed.world import EtcdSeen
 from talosmith.talos import Denied, Swept
 
@@ -187,13 +187,13 @@ async def _ready(found: Round) -> Verdict:
 
 
 async def _proxy(found: Round) -> Verdict:
-    return _workload(await found.daemon_set("kube-proxy"), "DaemonSet", "kube-proxy")
+    return _workload(await found.daemon_set(PROXY), "DaemonSet", PROXY)
 
 
 async def _core_dns(found: Round) -> Verdict:
     if found.expected.without_cni and not any(node.ready for node in (await found.kube_nodes()).values()):
         return Verdict(True, "not running, as there is no CNI yet")
-    return _workload(await found.deployment("coredns"), "Deployment", "coredns")
+    return _workload(await found.deployment(CORE_DNS), "Deployment", CORE_DNS)
 
 
 async def _schedulable(found: Round) -> Verdict:

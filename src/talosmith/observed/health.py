@@ -52,7 +52,11 @@ async def look_once(
     """All conditions, whether they hold or not."""
     expected = Expected.of(desired)
     found = Round(expected, _nodes(desired, talos, addresses), kube)
-    return [(check, await check.look(found)) for check in conditions(expected, kubernetes=kube is not None)]
+    found.begin()
+    try:
+        return [(check, await check.look(found)) for check in conditions(expected, kubernetes=kube is not None)]
+    finally:
+        await found.end()
 
 
 async def wait_healthy(
@@ -128,6 +132,14 @@ class _Waiter:
 
     async def _all_well(self) -> bool:
         found = Round(self._expected, self._nodes, self._kube)
+        if self._failed is None or self._well:  # else the first condition that fails ends the round
+            found.begin()
+        try:
+            return await self._look(found)
+        finally:
+            await found.end()
+
+    async def _look(self, found: Round) -> bool:
         for check in self._checks:
             self._looking = check.name, time.monotonic()
             verdict = await check.look(found)

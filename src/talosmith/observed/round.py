@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from talosmith.desired.config.load import load
@@ -18,6 +19,7 @@ from talosmith.observed.kubernetes import nodes_now
 from talosmith.observed.world import EtcdSeen
 from talosmith.talos import Diagnostic, MachineStatus, Resource, Service, Swept, TalosNode, sweep
 
+PROXY, CORE_DNS = "kube-proxy", "coredns"
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 _ANSWER = 5.0  # seconds for one question to one node
 _SYSTEM = "/api/v1/namespaces/kube-system/pods"
@@ -70,6 +72,23 @@ class Round:
         self._nodes = nodes
         self._kube = kube
         self._found: dict[str, asyncio.Future[Any]] = {}
+        self._begun: asyncio.Future[Any] | None = None
+
+    def begin(self) -> None:
+        """Asks for everything at once, for who is going to want all of it."""
+        asks: list[Callable[[], Awaitable[Any]]] = [self.etcd, self.services, self.diagnostics, self.statuses]
+        if self._kube is not None:
+            asks += [self.kube_nodes, self.static_pods, self.components]
+            asks += [partial(self.daemon_set, PROXY)] if self.expected.proxy else []
+            asks += [partial(self.deployment, CORE_DNS)] if self.expected.core_dns else []
+        self._begun = asyncio.gather(*(ask() for ask in asks), return_exceptions=True)
+
+    async def end(self) -> None:
+        """What was asked for and is not wanted any more is given up."""
+        asked = [*([self._begun] if self._begun else ()), *self._found.values()]
+        for one in asked:
+            one.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
 
     async def services(self) -> Swept[tuple[Service, ...]]:
         return await self._once("services", lambda: self._sweep(self.expected.nodes, lambda node: node.services()))
@@ -100,10 +119,10 @@ class Round:
         return await self._once("components", self._list_components)
 
     async def daemon_set(self, name: str) -> Object | None:
-        return await self._find(f"{_APPS}/daemonsets/{name}")
+        return await self._once(f"DaemonSet {name}", lambda: self._find(f"{_APPS}/daemonsets/{name}"))
 
     async def deployment(self, name: str) -> Object | None:
-        return await self._find(f"{_APPS}/deployments/{name}")
+        return await self._once(f"Deployment {name}", lambda: self._find(f"{_APPS}/deployments/{name}"))
 
     async def _sweep(self, names: tuple[str, ...], ask: Callable[[TalosNode], Awaitable[T]]) -> Swept[T]:
         async def bounded(node: TalosNode) -> T:

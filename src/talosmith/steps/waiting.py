@@ -6,7 +6,8 @@ A wait has no limit of its own; the step's limit ends it, and the last thing tha
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import anyio
@@ -16,8 +17,10 @@ from talosmith.plan.step import Report
 
 T = TypeVar("T")
 
-_SOON, _SELDOM = 0.05, 1.0
-_SLOWING = 0.04  # of the time already waited: a wait is at most this much longer than it had to be
+_SOON, _SELDOM = 0.02, 1.0
+_SLOWING = 0.02  # of the time already waited: a wait is at most this much longer than it had to be
+_FEW = 8  # waits at a time; where there are more, each looks less often
+_waiting = 0
 
 
 class StoppedWaiting(Temporary):
@@ -36,18 +39,29 @@ async def until(
     `stop` is asked before each look, for waits that need not be sat out when the run is asked to stop.
     """
     began = time.monotonic()
-    while True:
-        if stop():
-            raise StoppedWaiting(f"stopped while {what}")
-        try:
-            found = await look()
-        except Temporary as wrong:
-            found = None
-            report(f"{what}: {wrong}")
-        if found is not None:
-            return found
-        await pause(time.monotonic() - began)
+    with _one_more():
+        while True:
+            if stop():
+                raise StoppedWaiting(f"stopped while {what}")
+            try:
+                found = await look()
+            except Temporary as wrong:
+                found = None
+                report(f"{what}: {wrong}")
+            if found is not None:
+                return found
+            await pause(time.monotonic() - began)
 
 
 async def pause(waited: float) -> None:
-    await anyio.sleep(min(_SELDOM, _SOON + waited * _SLOWING))
+    await anyio.sleep(min(_SELDOM, (_SOON + waited * _SLOWING) * max(1.0, _waiting / _FEW)))
+
+
+@contextmanager
+def _one_more() -> Iterator[None]:
+    global _waiting  # all runs of a process share its time
+    _waiting += 1
+    try:
+        yield
+    finally:
+        _waiting -= 1

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 
 from talosmith.lab.kube.addresses import SERVICE
 from talosmith.lab.kube.api import SYSTEM, Api
 from talosmith.lab.kube.kinds import Obj, find
-from talosmith.lab.kube.selectors import selects
 
 NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
 ADDRESS = "10.96.0.1"
 PORT = 6443
+THEN = "2000-01-01T00:00:00Z"  # when they were made, in the list of them
 
 
 def start(api: Api) -> None:
     """Raises what etcd refuses; then the next start tries again."""
     for name in NAMESPACES:
         _ensure(api, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    for obj in _first_objects():
-        _ensure(api, obj)
+    for obj in first_objects(api.kubernetes.now()):
+        _ensure_ready(api, obj)
     if api.find(SERVICE, "kubernetes", "default") is None:
         _ensure(api, _service())
 
@@ -33,6 +32,17 @@ def _ensure(api: Api, obj: Obj) -> None:
     metadata = obj["metadata"]
     if api.find(kind, metadata["name"], metadata.get("namespace", "")) is None:
         api.create(kind, obj, metadata.get("namespace", ""), how=SYSTEM)
+
+
+def _ensure_ready(api: Api, obj: Obj) -> None:
+    """Of one that lacks only its uid. There are many, and everybody waits for them."""
+    kind = find(obj["apiVersion"], obj["kind"])
+    metadata = obj["metadata"]
+    name, namespace = metadata["name"], metadata.get("namespace", "")
+    if api.find(kind, name, namespace) is not None:
+        return
+    metadata["uid"] = api.kubernetes.world.unique("uid", kind.plural, name)
+    api.put(kind, kind.key(namespace, name), obj)
 
 
 def _service() -> Obj:
@@ -46,26 +56,13 @@ def _service() -> Obj:
     }
 
 
+def first_objects(now: str) -> list[Obj]:
+    """As they are stored if they are made now, but without their uids."""
+    found: list[Obj] = json.loads(_packed().replace(THEN, now))
+    return found
+
+
 @cache
-def _first_objects() -> tuple[Obj, ...]:
-    packed = (resources.files("talosmith.lab.kube") / "data/first_objects.json.gz").read_bytes()
-    objects: list[Obj] = json.loads(gzip.decompress(packed))
-    roles = [obj for obj in objects if obj["kind"] == "ClusterRole"]
-    return tuple(_aggregated(obj, roles) for obj in objects)
-
-
-def _aggregated(obj: Obj, roles: list[Obj]) -> Obj:
-    """Roles such as `view` are the sum of others; a controller adds them up."""
-    selectors = (obj.get("aggregationRule") or {}).get("clusterRoleSelectors")
-    if not selectors:
-        return obj
-    return {**obj, "rules": list(_rules_of(selectors, roles))}
-
-
-def _rules_of(selectors: list[Obj], roles: list[Obj]) -> Iterator[Obj]:
-    for role in roles:
-        labels = role["metadata"].get("labels") or {}
-        if not any(selects(selector, labels) for selector in selectors):
-            continue
-        inner = (role.get("aggregationRule") or {}).get("clusterRoleSelectors")
-        yield from _rules_of(inner, roles) if inner else role.get("rules") or ()
+def _packed() -> str:
+    packed = resources.files("talosmith.lab.kube") / "data/first_objects.json.gz"
+    return gzip.decompress(packed.read_bytes()).decode()
