@@ -158,6 +158,7 @@ def story() -> Any:
     yield lab.world
 
 
+@pytest.mark.slow
 def test_killed_at_any_write_it_is_as_before_or_as_after(tmp_path: Path) -> None:
     """Each statement once: the process is killed there, and what is left is one of the worlds that were saved."""
     pictures = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def built(
     return up.build(wanted, seen, up.UpOptions(resizes=True)), wanted, seen
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(sizes, worlds, etcds, apis)
 def test_up(size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], api: bool | None) -> None:

@@ -198,6 +198,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(values)
 def test_everything_reads_back(value: Any) -> None:
     assert yaml.load(goyaml.dump(value), Loader=yaml.BaseLoader) == value  # noqa: S506 it makes text only

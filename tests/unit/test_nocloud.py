@@ -143,6 +143,7 @@ plain_networks = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(plain_networks, min_size=1, max_size=4, unique_by=lambda network: network.name))
 def test_hostile_names_stay_names(networks: list[SeedNetwork]) -> None:
     expected = sorted(networks, key=lambda network: network.vlan != 0)

@@ -52,6 +52,9 @@ def test_a_refusal_does_not_repeat_the_value() -> None:
         ("machine: {kubelet: {extraConfig: &a {b: *a}}}\n", "itself part of"),
         ("machine: {token: [a]}\n", "not a single value"),
         ("machine: {sysctls: {<<: {a: b}}}\n", "merge key"),
+        ("machine: {network: {interfaces: [{interface: e, mtu: .inf}]}}\n", "is not a whole number"),
+        ("machine: {network: {interfaces: [{interface: e, mtu: .nan}]}}\n", "is not a whole number"),
+        ("apiVersion: v1alpha1\nkind: NetworkRuleConfig\nname: a\nportSelector: {ports: [.inf]}\n", "neither a port"),
     ],
 )
 def test_what_is_refused(text: str, what: str) -> None:

@@ -11,6 +11,7 @@ from talosmith.desired.config.cel_parse import CelError
 from talosmith.desired.config.findings import KIND_CHECKS, Mode
 from talosmith.desired.config.load import load
 from talosmith.desired.config.patch import apply_patches, load_patch
+from talosmith.desired.config.runtime_spec import check_runtime_spec
 from talosmith.desired.config.schema import KINDS
 from talosmith.desired.config.validate import Validator, validate
 
@@ -155,3 +156,9 @@ def test_sound_expressions(text: str, environment: str) -> None:
 def test_expressions_that_talos_refuses(text: str, what: str) -> None:
     with pytest.raises(CelError, match=what):
         check_expression(text, "disk")
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 0.5, True, "1"])
+def test_what_a_runtime_cannot_take_for_a_number(value: object) -> None:
+    assert list(check_runtime_spec({"process": {"oomScoreAdj": value}})) == ["process.oomScoreAdj"]
+    assert list(check_runtime_spec({"process": {"oomScoreAdj": 1.0}})) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from talconfigs import do_import, do_load, entry, talconfig
@@ -29,6 +30,7 @@ def changes(draw: st.DrawFn) -> list[Change]:
     return made
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(changes())
 def test_every_node_gets_its_patches_in_an_order_that_comes_to_the_same(given_changes: list[Change]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -71,6 +72,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(one)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(mutated() | altered())
 @example("clusterName: a\nendpoint: b\nkubernetesVersion: c\nnodes: [{}, null, 5, {networkInterfaces: [{}, null]}]\n")

@@ -37,6 +37,7 @@ def owners(one: Obj) -> dict[str, set[Path]]:
     return {owner.name: set(share.fields) for owner, share in shares_of(one).items()}
 
 
+@pytest.mark.slow
 @given(paths)
 def test_what_is_written_is_read_again(some: frozenset[Path]) -> None:
     assert read(written(some)) == some
@@ -49,6 +50,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(json_values, json_values)
 def test_a_comparison_names_what_differs(left: Any, right: Any) -> None:
     schema = Schema.from_crd({"type": "object", "x-kubernetes-preserve-unknown-fields": True})

@@ -298,6 +298,7 @@ trees = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(keys, trees, max_size=4), min_size=1, max_size=3), st.sampled_from([2, 4, 7]))
 def test_what_is_written_is_read_back(documents: list[dict[str, Any]], indent: int) -> None:
     back = read_yaml(write_yaml(documents, indent), "a.yaml", comments=True)
@@ -324,6 +325,7 @@ def ordered(value: Any) -> Any:
     return [ordered(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from("abcdef") | comments, commented, min_size=1, max_size=5))
 def test_comments_that_are_written_are_read_back(document: dict[Any, Any]) -> None:
     document = settled({key: None if isinstance(key, Comment) else item for key, item in document.items()})

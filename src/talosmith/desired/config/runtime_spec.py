@@ -228,7 +228,7 @@ def _check(of: Type, value: Any, path: str) -> Iterator[str]:
 def _fits(name: str, value: Any) -> bool:
     if name in ("s", "bool"):
         return isinstance(value, str if name == "s" else bool)
-    if isinstance(value, bool) or not isinstance(value, int | float) or int(value) != value:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
         return False
     highest = {"u16": 1 << 16, "u32": 1 << 32, "uint": 1 << 64}.get(name, 1 << 63)
     return (-highest if name == "int" else 0) <= value < highest

@@ -64,7 +64,7 @@ def _bool(text: str, plain: bool) -> bool:
 def _number(low: int, high: int) -> Callable[[str, bool], int]:
     def read(text: str, plain: bool) -> int:
         value = resolve(text) if plain else text
-        if isinstance(value, bool) or not isinstance(value, int | float) or int(value) != value:
+        if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
             raise ValueError("is not a whole number")
         if not low <= value <= high:
             raise ValueError(f"is not between {low} and {high}")
@@ -141,7 +141,7 @@ def _base64(text: str, plain: bool) -> str:
 
 def _ports(text: str, plain: bool) -> int | str:
     value = resolve(text) if plain else text
-    if isinstance(value, int | float) and not isinstance(value, bool) and int(value) == value and 0 <= value < 65536:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 65536 and int(value) == value:
         return int(value)
     low, dash, high = text.partition("-")
     bounds = [part for part in (low, high) if re.fullmatch("[0-9]+", part) and int(part) < 65536]
