@@ -40,7 +40,7 @@ from talosmith.observed.observe import observe
 from talosmith.observed.world import Observed, Unknown
 from talosmith.operations import destroy, up
 from talosmith.plan.builder import Selection
-from talosmith.plan.step import Plan, Report, kind_of
+from talosmith.plan.step import Plan, kind_of
 from talosmith.providers import provider_for
 from talosmith.providers.base import CanResize, Finding, HasConsole, HasSeeds, Provider
 from talosmith.steps.context import Context, RunOptions
@@ -131,7 +131,7 @@ class Session:
                 raise no_such("node", name, known, otherwise=_LOOK)
         return chosen
 
-    async def health(self, report: Report, limit: float = 0.0) -> list[tuple[Check, Verdict]]:
+    async def health(self, report: Callable[[str], None], limit: float = 0.0) -> list[tuple[Check, Verdict]]:
         """All conditions of a healthy cluster. With a limit they are waited for; `Unhealthy` is raised at its end."""
         addresses = [str(node.ip) for node in self.cluster.controlplanes]
         async with KubeClient.from_bundle(self.desired.bundle, addresses) as kube:

@@ -26,9 +26,11 @@ def explained(problem: BaseException) -> TalosmithError:
     return max(_leaves(problem), key=_weight)
 
 
-def timed_out(limit: float, last: str) -> TimedOut:
+def timed_out(limit: float, last: str, hint: str = "") -> TimedOut:
     what = last or "it said nothing about what it waits for"
-    return TimedOut(f"{what} (not done within {_length(limit)})", hint="see to it, then run the same command again")
+    return TimedOut(
+        f"{what} (not done within {_length(limit)})", hint=hint or "see to it, then run the same command again"
+    )
 
 
 def _leaves(problem: BaseException) -> Iterator[TalosmithError]:

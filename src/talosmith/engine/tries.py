@@ -43,7 +43,7 @@ class Tries:
         self._stopping = stopping
         self._may_write = may_write
         self._limit = min(step.action.limit, limit)
-        self._last = ""  # what it waits for, or what went wrong; whichever came last
+        self._last = self._hint = ""  # what it waits for, or what went wrong; whichever came last
         self._reported = ""
         self._ran = False
         self._over = False
@@ -54,7 +54,7 @@ class Tries:
                 return await self._repeat(time)
             if self._ran and await self._done_after_all():
                 return True
-            return timed_out(self._limit, self._last)
+            return timed_out(self._limit, self._last, self._hint)
         finally:
             self._over = True
 
@@ -65,7 +65,7 @@ class Tries:
             ended = await self._once()
             if not isinstance(ended, Temporary):
                 return ended
-            self._last = str(ended)
+            self._last, self._hint = str(ended), ended.hint
             wait = pause(attempt, ended.retry_after, time.deadline - anyio.current_time())
             self._tell("step-retrying", self._last, self._step, attempt=attempt, wait=round(wait, 3))
             with anyio.move_on_after(wait):
@@ -95,8 +95,9 @@ class Tries:
                 return False  # the limit is what is told
         return False
 
-    def _report(self, text: str) -> None:
+    def _report(self, text: str, hint: str = "") -> None:
         if self._over or text == self._reported:
             return
-        self._last = self._reported = text
+        self._last, self._hint = text, hint
+        self._reported = text
         self._tell("step-progress", text, self._step)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from talosmith.desired.target import Desired
 from talosmith.errors import ExitCode, Permanent
@@ -16,7 +16,6 @@ from talosmith.kube import KubeClient
 from talosmith.observed.conditions import Check, Verdict, conditions
 from talosmith.observed.listening import Listener
 from talosmith.observed.round import Expected, Round
-from talosmith.plan.step import Report
 from talosmith.talos import TalosClient, TalosNode
 
 LIMIT = 900.0
@@ -64,7 +63,7 @@ async def wait_healthy(
     talos: TalosClient,
     kube: KubeClient | None,
     *,
-    report: Report,
+    report: Callable[[str], None],
     limit: float = LIMIT,
     addresses: Mapping[str, str] | None = None,
     steady: int = STEADY,
@@ -86,7 +85,11 @@ async def wait_healthy(
 
 class _Waiter:
     def __init__(
-        self, expected: Expected, nodes: Mapping[str, TalosNode], kube: KubeClient | None, report: Report
+        self,
+        expected: Expected,
+        nodes: Mapping[str, TalosNode],
+        kube: KubeClient | None,
+        report: Callable[[str], None],
     ) -> None:
         self._expected = expected
         self._nodes = nodes

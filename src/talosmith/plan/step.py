@@ -17,9 +17,9 @@ SEVERITY: Mapping[Disruption, int] = {"none": 0, "restart": 1, "reboot": 2, "dra
 
 
 class Report(Protocol):
-    """How a running step tells what it waits for, and the last thing it saw."""
+    """How a running step tells what it waits for, and the last thing it saw; `hint` is for who has waited in vain."""
 
-    def __call__(self, text: str) -> None: ...
+    def __call__(self, text: str, hint: str = "") -> None: ...
 
 
 class Action(Protocol):

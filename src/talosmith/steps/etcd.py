@@ -69,7 +69,7 @@ class BootstrapEtcd(OnCluster):
         for wrong in found.errors.values():
             if not isinstance(wrong, Temporary):
                 raise wrong
-            report(f"asking all control planes for etcd: {wrong}")
+            report(f"asking all control planes for etcd: {wrong}", wrong.hint)
         return True if not found.errors else None
 
     async def _started(self, context: Context) -> EtcdSeen | None:
@@ -195,5 +195,5 @@ async def _gone(context: Context, name: str) -> bool | None:
     return None if any(member.hostname == name for member in members) else True
 
 
-def _silently(text: str) -> None:
+def _silently(text: str, hint: str = "") -> None:
     """For who only asks."""

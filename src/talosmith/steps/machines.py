@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from talosmith.errors import Permanent
@@ -71,29 +71,41 @@ class ForgetSeed(OnNode):
 
 @dataclass(frozen=True, slots=True)
 class ResizeMachine(OnNode):
-    """The machine is off meanwhile."""
+    """The machine is off meanwhile, unless only its disks grow and it can have that while it runs."""
 
     change: str = ""
     controlplane: bool = False
+    running: bool = False
 
     area: ClassVar[str] = "machine"
     verb: ClassVar[str] = "resize"
     limit: ClassVar[float] = 900.0
-    makes: ClassVar[tuple[str, ...]] = ("machine:resize", "machine:power")
 
     @property
     def disruption(self) -> Disruption:
-        return "reboot"
+        return "none" if self.running else "reboot"
 
     def describe(self) -> str:
-        return f"change its machine: {self.change}"
+        return f"change its machine{' while it runs' if self.running else ''}: {self.change}"
+
+    def calls(self) -> tuple[str, ...]:
+        return ("machine:resize", *(() if self.running else ("machine:power",)))
 
     async def run(self, context: Context, report: Report) -> None:
         provider = context.provider
         if not isinstance(provider, CanResize):
             raise Permanent(f"{provider.name} cannot change the size of a machine", hint="replace the node")
+        wanted = context.node(self.name).machine
+        if self.running:
+            machine = await context.machine_now(self.name)
+            if not fits(machine, wanted):
+                if not only_grows(machine, wanted):
+                    raise Permanent(f"{self.name}: its machine has changed meanwhile", hint="run the same again")
+                context.may_write()
+                context.machines[self.name] = await provider.resize(machine, wanted)
+            context.told(f"{self.name}: its disks have grown; Talos takes up the room when it boots next")
+            return
         async with through_gate(context, self.name, "restart", self.controlplane, report):
-            wanted = context.node(self.name).machine
             machine = await context.machine_now(self.name)
             if not fits(machine, wanted):  # else it was done before, and only nobody heard of it
                 context.may_write()
@@ -106,6 +118,12 @@ def fits(machine: Machine, wanted: MachineSpec) -> bool:
     disks = not wanted.disks_mib or not machine.disks_mib or machine.disks_mib == wanted.disks_mib
     pairs = ((machine.cpu, wanted.cpu), (machine.ram_mib, wanted.ram_mib))
     return not machine.outdated and disks and all(not found or not size or found == size for found, size in pairs)
+
+
+def only_grows(machine: Machine, wanted: MachineSpec) -> bool:
+    """Nothing but larger disks is asked for, and the provider can do that while it runs."""
+    as_many = len(machine.disks_mib) == len(wanted.disks_mib)
+    return machine.grows and as_many and fits(replace(machine, disks_mib=()), wanted)
 
 
 @dataclass(frozen=True, slots=True)

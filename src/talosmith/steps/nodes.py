@@ -18,7 +18,7 @@ from talosmith.steps.action import OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.guard import through_gate
 from talosmith.steps.waiting import pause, until
-from talosmith.talos import ApplyMode, NotInMaintenance, TalosError, TalosNode
+from talosmith.talos import ApplyMode, NotInMaintenance, NotReady, NotTrusted, TalosError, TalosNode
 
 _TRY_FOR = timedelta(seconds=60)
 _CONSOLE_AFTER = 120.0  # seconds without an answer, until its console is worth a look
@@ -51,7 +51,7 @@ class FirstConfig(OnNode):
             except Temporary as silent:
                 if anyio.current_time() - began < _CONSOLE_AFTER:
                     raise
-                raise Temporary(f"{silent}{await _console(context, self.name)}") from None
+                raise Temporary(f"{silent}{await _console(context, self.name)}", hint=silent.hint) from None
 
         await until(look, report, "waiting for Talos with its config", stop=context.stop_wanted)
 
@@ -86,6 +86,8 @@ class FirstConfig(OnNode):
                     await node.connect()
                 except NotInMaintenance:
                     return (None,)
+                except NotTrusted as problem:
+                    wrong = await _since_booted(context, self.name) or problem
                 except TalosError as problem:
                     wrong = problem
                 else:
@@ -191,6 +193,19 @@ class Joined(OnNode):
         await until_ready(context, self.name, report)
 
 
+async def _since_booted(context: Context, name: str) -> NotReady | None:
+    """Machines show another fingerprint after each boot. One that has booted since it was looked at has told it."""
+    before = context.fingerprint(name)
+    if not context.provider.creates or name not in context.machines:
+        return None
+    await context.machine_now(name)
+    if context.fingerprint(name) == before:
+        return None
+    for place in context.waiting_places(name):
+        await context.maintenance.forget(place)
+    return NotReady(name, "has booted meanwhile")
+
+
 async def restart(context: Context, name: str, report: Report) -> None:
     """Reboots the node and waits until it is back and ready. Talos itself empties it first."""
     node = context.configured(name)
@@ -213,7 +228,7 @@ async def until_ready(context: Context, name: str, report: Report) -> None:
                 reasons = ", ".join(f"{one.name}: {one.reason}" for one in unmet)
                 report(f"{status.stage}{': ' + reasons if reasons else ''}")
         except Temporary as wrong:
-            report(str(wrong))
+            report(str(wrong), wrong.hint)
         await pause(anyio.current_time() - began)
 
 

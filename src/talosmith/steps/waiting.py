@@ -47,7 +47,7 @@ async def until(
                 found = await look()
             except Temporary as wrong:
                 found = None
-                report(f"{what}: {wrong}")
+                report(f"{what}: {wrong}", wrong.hint)
             if found is not None:
                 return found
             await pause(time.monotonic() - began)

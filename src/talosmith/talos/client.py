@@ -110,6 +110,14 @@ class MaintenanceClient(_Pool):
             trust.insist(label_of(place, name), fingerprint)
         return TalosNode(self._channel(place, label_of(place, name), trust), place, name, self.limits, {})
 
+    async def forget(self, address: str | Address) -> None:
+        """Whoever answers there next may have another fingerprint: somebody else vouches for it."""
+        place = _read(address)
+        self._trusts.pop(place, None)
+        channel = self._channels.pop(place, None)
+        if channel is not None:
+            await channel.aclose()
+
 
 def _read(address: str | Address) -> Address:
     return address if isinstance(address, Address) else Address.parse(address)

@@ -12,6 +12,10 @@ from talosmith.steps.waiting import StoppedWaiting, until
 pytestmark = pytest.mark.anyio
 
 
+def silent(text: str, hint: str = "") -> None:
+    """For who does not want to know."""
+
+
 class World:
     """Answers one after the other; errors are raised."""
 
@@ -28,19 +32,23 @@ class World:
 
 
 async def test_what_is_found_ends_it_and_reasons_are_told() -> None:
-    told: list[str] = []
-    world = World(None, Temporary("nobody answers"), None, "found")
-    assert await until(world.look, told.append, "waiting for it") == "found"
-    assert told == ["waiting for it: nobody answers"]
+    told: list[tuple[str, str]] = []
+
+    def report(text: str, hint: str = "") -> None:
+        told.append((text, hint))
+
+    world = World(None, Temporary("nobody answers", hint="switch it on"), None, "found")
+    assert await until(world.look, report, "waiting for it") == "found"
+    assert told == [("waiting for it: nobody answers", "switch it on")]
 
 
 async def test_what_is_hopeless_is_not_waited_for() -> None:
     with pytest.raises(Permanent, match="never"):
-        await until(World(None, Permanent("never")).look, lambda text: None, "waiting")
+        await until(World(None, Permanent("never")).look, silent, "waiting")
 
 
 async def test_a_run_that_is_to_stop_does_not_sit_it_out() -> None:
     world = World(None, None, None, None)
     with pytest.raises(StoppedWaiting, match="stopped while waiting for it"):
-        await until(world.look, lambda text: None, "waiting for it", stop=lambda: world.looks == 2)
+        await until(world.look, silent, "waiting for it", stop=lambda: world.looks == 2)
     assert world.looks == 2
