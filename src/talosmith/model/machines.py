@@ -60,4 +60,5 @@ class Machine:
     disks_mib: tuple[int, ...] = ()
     seeded: bool = False  # the seed with its config is still attached to it
     outdated: str = ""  # what else of it differs from the inventory, where the provider can change it
+    grows: bool = False  # its disks can be made larger while it runs
     tags: Mapping[str, str] = field(default_factory=dict)

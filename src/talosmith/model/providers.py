@@ -76,7 +76,7 @@ class Libvirt(ProviderSection):
     image_checksum: Annotated[str, AfterValidator(_checksum)] | None = None
     """SHA-256 of the image, or `sha512:…`, as it is served: before it is unpacked"""
     domain_type: Literal["auto", "kvm", "qemu"] = "auto"
-    """`auto` is kvm where the host offers it; `qemu` is software emulation, many times slower"""
+    """`auto` is kvm where machines run with it; `qemu` is software emulation, many times slower"""
     firmware: Literal["bios", "uefi"] = "bios"
     tpm: bool = False
     """an emulated TPM 2.0; needs swtpm on the host"""

@@ -11,7 +11,7 @@ from talosmith.model.secret import Secret
 from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.gate import judge, spoken
-from talosmith.steps.machines import ResizeMachine
+from talosmith.steps.machines import ResizeMachine, only_grows
 from talosmith.steps.nodes import ChangeConfig, Reboot
 
 _KUBERNETES_IMAGES = (
@@ -99,9 +99,11 @@ def resize(plan: PlanBuilder, desired: Desired, observed: Observed, *, possible:
         elif change and not possible:
             plan.note(f"{wanted.name}: {change}; this provider cannot change it in place")
         elif change:
-            action = ResizeMachine(wanted.name, change, wanted.is_controlplane)
-            needs = turns.take(wanted, action.key, disturbing=True)
-            plan.add(action, "the inventory says so", needs=needs, effect=_effect(observed, wanted))
+            running = only_grows(machine, wanted.machine)
+            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running)
+            needs = turns.take(wanted, action.key, disturbing=not running)
+            effect = "" if running else _effect(observed, wanted)
+            plan.add(action, "the inventory says so", needs=needs, effect=effect)
 
 
 def _shrinks(machine: Machine, spec: MachineSpec) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -13,6 +15,8 @@ from talosmith.errors import TalosmithError, UsageError
 from talosmith.talos.node import TalosNode
 
 AT_ONCE = 256  # as many silent nodes may be waited for together; for the others TLS on one core is the limit
+MANY = 64
+_SELDOM = 50_000  # objects until the next look for garbage
 
 T = TypeVar("T")
 
@@ -43,7 +47,22 @@ async def sweep(
             except TalosmithError as wrong:
                 swept.errors[node.name] = wrong
 
-    async with anyio.create_task_group() as group:
-        for node in chosen:
-            group.start_soon(one, node)
+    with _seldom_collected(len(chosen) >= MANY):
+        async with anyio.create_task_group() as group:
+            for node in chosen:
+                group.start_soon(one, node)
     return swept
+
+
+@contextmanager
+def _seldom_collected(many: bool) -> Iterator[None]:
+    """Connections live as long as the sweep: to look for garbage among them over and over again finds none."""
+    before = gc.get_threshold()
+    if not many or not 0 < before[0] < _SELDOM:
+        yield
+        return
+    gc.set_threshold(_SELDOM, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +12,11 @@ import pytest
 
 from tests.real.libvirt.daemon import Daemon, running_daemon
 from tests.real.libvirt.guest_image import guest_image
+from tests.real.libvirt.halting import HALTS
 from tools.peers import PeerUnavailable
 from tools.peers.libvirt_recipes import prepare
 
 pytest.register_assert_rewrite("talosmith.providers.contract", "tests.real.libvirt.places")
-
-# A sector that a BIOS starts: interrupts off, halt, for ever. It costs the host nothing.
-_HALT = b"\xfa\xf4\xeb\xfc".ljust(510, b"\0") + b"\x55\xaa"
 
 
 @pytest.fixture
@@ -47,14 +45,17 @@ def guest(daemon: Daemon) -> Path:
 @pytest.fixture
 def halting_image(tmp_path: Path) -> Path:
     image = tmp_path / "halts.raw"
-    image.write_bytes(_HALT.ljust(64 * 1024, b"\0"))
+    image.write_bytes(HALTS.ljust(64 * 1024, b"\0"))
     return image
+
+
+_numbers = itertools.count(1)
 
 
 @pytest.fixture
 def subnet() -> str:
-    """The first three parts of a network that nobody else here has."""
-    return f"10.{random.randrange(180, 250)}.{random.randrange(1, 250)}"  # noqa: S311
+    """The first three parts of a network that no other test has; the daemon's networks are its own."""
+    return f"10.200.{next(_numbers)}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,8 +1,9 @@
 """A libvirtd of the test's own: real, with QEMU, and out of everybody's way.
 
-It has its own view of the file system (its state, its configuration and its /dev are private) and its own processes:
-when the first of them ends, all end, virtual machines too. /dev is private because libvirt believes in /dev/kvm where
-it sees it, and asks QEMU about it for a minute with every domain where it does not work.
+It has its own view of the file system (its state, its configuration and its /dev are private), its own network with
+its own firewall, and its own processes: when the first of them ends, all end, virtual machines too, and nothing of it
+was ever to be seen on the host. /dev is private because libvirt believes in /dev/kvm where it sees it, whether it
+works or not; without it machines are emulated, and tests are the same everywhere.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _PRIVATE = {
     "run": "/run/libvirt",
@@ -34,6 +39,7 @@ _SETTINGS = {
 }
 _PATIENCE = 60.0
 _DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
+_NETWORK = 0x40000000  # CLONE_NEWNET
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +47,12 @@ class Daemon:
     folder: Path
 
     @property
+    def socket(self) -> Path:
+        return self.folder / "run" / "libvirt-sock"
+
+    @property
     def uri(self) -> str:
-        return f"qemu+unix:///system?socket={self.folder}/run/libvirt-sock"
+        return f"qemu+unix:///system?socket={self.socket}"
 
     @property
     def pool_path(self) -> str:
@@ -52,25 +62,61 @@ class Daemon:
         """A process that sees what libvirtd sees; the first of its processes."""
         return int((self.folder / "pid").read_text())
 
+    @property
+    def network(self) -> Path:
+        return Path(f"/proc/{self.inside()}/ns/net")
+
+    def command(self, *words: object) -> list[str]:
+        """A command as a user of that host would give it, who sees its files, its network and its processes."""
+        entering = ["nsenter", "--target", str(self.inside()), "--mount", "--net", "--pid", "--wd=/", "--"]
+        return entering + [str(word) for word in words]
+
+    def run(self, *words: object) -> str:
+        done = subprocess.run(self.command(*words), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def in_network(self, work: Callable[[], T]) -> T:
+        """Done in the host's network; sockets that are made there stay there, whoever uses them."""
+        results: list[T] = []
+        errors: list[BaseException] = []
+
+        def there() -> None:
+            try:
+                with self.network.open() as network:
+                    if ctypes.CDLL(None, use_errno=True).setns(network.fileno(), _NETWORK):
+                        raise OSError(ctypes.get_errno(), "setns")
+                results.append(work())
+            except BaseException as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=there)  # with its end, it is left again
+        thread.start()
+        thread.join()
+        if errors:
+            raise errors[0]
+        return results[0]
+
     def log(self) -> str:
         return (self.folder / "output").read_text(errors="replace")
 
 
 @contextmanager
-def running_daemon() -> Iterator[Daemon]:
-    """In a short path: sockets have no room for long ones."""
+def running_daemon(*, kvm: bool = False) -> Iterator[Daemon]:
+    """In a short path: sockets have no room for long ones. `kvm`: it sees /dev/kvm."""
     folder = Path(tempfile.mkdtemp(prefix="lv-"))
     folder.chmod(0o755)
     for name in (*_PRIVATE, "dev"):
         (folder / name).mkdir()
     for name, text in _SETTINGS.items():
         (folder / "etc" / name).write_text(text)
-    (folder / "start").write_text(_script(folder))
+    (folder / "start").write_text(_script(folder, kvm))
     daemon = Daemon(folder)
     with (folder / "output").open("w") as output:
         unshare = [
             "unshare",
             "--mount",
+            "--net",
             "--pid",
             "--fork",
             "--mount-proc",
@@ -84,19 +130,27 @@ def running_daemon() -> Iterator[Daemon]:
         (folder / "pid").write_text(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
         yield daemon
     finally:
-        _leave_no_bridges(daemon)
         process.kill()
         process.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _script(folder: Path) -> str:
-    lines = ["set -e", "mount --make-rprivate /"]
+def _script(folder: Path, kvm: bool) -> str:
+    lines = [
+        "set -e",
+        "mount --make-rprivate /",
+        "ip link set lo up",
+        # /sys tells of the network that it was mounted in. Control groups are not in it: libvirt does without them,
+        # where it would leave some on the host.
+        "umount -l /sys",
+        "mount -t sysfs sysfs /sys",
+    ]
     for name, place in _PRIVATE.items():
         lines += [f"mkdir -p {place}", f"mount --bind {folder}/{name} {place}"]
     new = f"{folder}/dev"
     lines += [f"mount -t tmpfs -o mode=755 tmpfs {new}", f"mkdir {new}/pts {new}/shm {new}/net"]
-    lines += [f"mknod -m 666 {new}/{name} c {numbers}" for name, numbers in _NODES.items()]
+    nodes = _NODES | ({"kvm": "10 232"} if kvm else {})
+    lines += [f"mknod -m 666 {new}/{name} c {numbers}" for name, numbers in nodes.items()]
     lines += [
         f"mknod -m 600 {new}/net/tun c 10 200",
         f"ln -s pts/ptmx {new}/ptmx",
@@ -114,21 +168,10 @@ def _script(folder: Path) -> str:
 
 def _wait(process: subprocess.Popen[bytes], daemon: Daemon) -> None:
     deadline = time.monotonic() + _PATIENCE
-    socket = daemon.folder / "run" / "libvirt-sock"
-    while not socket.exists():
+    while not daemon.socket.exists():
         if process.poll() is not None or time.monotonic() > deadline:
             raise AssertionError(f"libvirtd did not start:\n{daemon.log()}")
         time.sleep(0.05)
-
-
-def _leave_no_bridges(daemon: Daemon) -> None:
-    """Processes and files go by themselves, but bridges are everybody's."""
-    import libvirt
-
-    with suppress(libvirt.libvirtError):
-        for network in libvirt.open(daemon.uri).listAllNetworks():
-            if network.isActive():
-                network.destroy()
 
 
 def _die_with_us() -> None:

@@ -2,23 +2,26 @@
 
 A guest here is a real machine with a real disk, seed and address, but it does not run Talos. It tells the host what
 it read from its seed; the host makes a node of the lab with that very config, and passes on to it whatever comes to
-the guest's ports. Who talks to a machine's address talks, through the machine, to its node.
+the guest's ports. Who talks to a machine's address talks, through the machine, to its node. The guest whose node
+holds a shared address has it, too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from talosmith.lab.server.lab import LabOptions, LabServer
 from tests.loopback import free_network
+from tests.real.libvirt.daemon import Daemon
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-_TOLD, _TALOS, _KUBERNETES = 7000, 50000, 6443
+_TOLD, _HELD, _TALOS, _KUBERNETES = 7000, 7001, 50000, 6443
+_NOWHERE = "127.255.255.254"
 _CHUNK = 64 * 1024
 
 
@@ -27,6 +30,8 @@ class NodesBehind:
     lab: LabServer
     told: list[dict[str, str]] = field(default_factory=list)  # by guests, one for each boot
     places: dict[str, str] = field(default_factory=dict)  # of guests -> of their nodes
+    names: dict[str, str] = field(default_factory=dict)  # of nodes, by the places of their guests
+    listening: dict[str, asyncio.StreamWriter] = field(default_factory=dict)  # guests, for addresses to hold
 
     async def guest_tells(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         text = (await reader.read()).decode()
@@ -43,7 +48,27 @@ class NodesBehind:
                 control.delete([name])
             control.create(name, mac=told["mac"], version="v1.13.9", config=config)
         (described,) = control.list_machines(name)
-        self.places[told["address"]] = described["address"]
+        self.places[told["address"]], self.names[told["address"]] = described["address"], name
+        self.tell_holders()
+
+    async def guest_listens(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        guest = writer.get_extra_info("peername")[0]
+        self.listening[guest] = writer
+        self.tell_holders()
+        with suppress(OSError):
+            await reader.read()
+        writer.close()
+
+    def tell_holders(self, _: Iterable[str] = ()) -> None:
+        """Guests know themselves which address they held before."""
+        holders: dict[str, str] = self.lab.control.status()["virtual_addresses"]
+        for guest, writer in self.listening.items():
+            held = [address for address, holder in holders.items() if holder == self.names.get(guest)]
+            if not writer.is_closing():
+                writer.write(f"{' '.join(held) or 'nothing'}\n".encode())
+
+    def holder(self, address: str) -> str:
+        return str(self.lab.control.status()["virtual_addresses"].get(address, ""))
 
     def lose_power(self, name: str) -> None:
         """As its machine just did."""
@@ -53,9 +78,7 @@ class NodesBehind:
         async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             guest = writer.get_extra_info("peername")[0]
             try:
-                node_reader, node_writer = await asyncio.open_connection(
-                    self.places.get(guest, "127.255.255.254"), port
-                )
+                node_reader, node_writer = await asyncio.open_connection(self.places.get(guest, _NOWHERE), port)
             except OSError:
                 writer.close()
                 return
@@ -74,18 +97,21 @@ async def _pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @asynccontextmanager
-async def nodes_behind(folder: Path, gateway: str) -> AsyncIterator[NodesBehind]:
+async def nodes_behind(daemon: Daemon, folder: Path, gateway: str) -> AsyncIterator[NodesBehind]:
     """`gateway` is the host's address in the guests' network, which need not be there yet."""
     async with LabServer(folder, LabOptions(clock="instant", network=free_network())) as lab:
         nodes = NodesBehind(lab)
-        servers = [
-            await asyncio.start_server(serve, sock=_listening(gateway, port))
-            for serve, port in (
-                (nodes.guest_tells, _TOLD),
-                (nodes.relay(_TALOS), _TALOS),
-                (nodes.relay(_KUBERNETES), _KUBERNETES),
-            )
-        ]
+        lab.engine.on_change.append(nodes.tell_holders)
+        servings = {
+            _TOLD: nodes.guest_tells,
+            _HELD: nodes.guest_listens,
+            _TALOS: nodes.relay(_TALOS),
+            _KUBERNETES: nodes.relay(_KUBERNETES),
+        }
+        servers = []
+        for port, serve in servings.items():
+            listening = daemon.in_network(lambda port=port: _listening(gateway, port))  # type: ignore[misc]
+            servers.append(await asyncio.start_server(serve, sock=listening))
         try:
             yield nodes
         finally:

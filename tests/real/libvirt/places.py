@@ -20,7 +20,8 @@ from talosmith.providers.libvirt import seed_iso
 from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network
-from talosmith.providers.libvirt.provider import LibvirtProvider, Wishes
+from talosmith.providers.libvirt.provider import LibvirtProvider
+from talosmith.providers.libvirt.wishes import Wishes
 from tests.real.libvirt.daemon import Daemon
 
 OWNER = Owner("real", "00112233445566aa")
@@ -66,7 +67,7 @@ class Place:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                return await to_thread.run_sync(_ask, str(spec.ip))
+                return await to_thread.run_sync(self.daemon.in_network, lambda: _ask(str(spec.ip)))
             except OSError as silent:
                 if time.monotonic() > deadline:
                     (machine,) = await self.provider.find()

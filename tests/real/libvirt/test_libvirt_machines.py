@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from talosmith.errors import Permanent
 from talosmith.model.providers import Libvirt
 from talosmith.model.secret import Secret
 from talosmith.providers.libvirt.connection import Host, libvirt
-from talosmith.providers.libvirt.domain import read
+from talosmith.providers.libvirt.domain import Link, read
 from talosmith.providers.libvirt.images import Source, obtain
+from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.storage import is_image
 from tests.real.libvirt.daemon import Daemon
@@ -160,6 +162,38 @@ async def test_volumes_and_networks_of_others_stay(place: Place) -> None:
     pool.undefine()
 
 
+async def test_a_pool_that_is_off_is_switched_on_to_take_disks_away(place: Place) -> None:
+    machine = await place.provider.create(place.spec())
+    place.connection.storagePoolLookupByName(place.section.pool).destroy()
+    assert (await place.provider.find())[0].disks_mib == ()
+    await place.provider.destroy(machine)
+    assert not place.files
+
+
+async def test_a_network_of_somebody_else_is_used_but_never_touched(place: Place) -> None:
+    name = f"net-{place.subnet}"
+    network = place.connection.networkDefineXML(
+        f"<network><name>{name}</name><bridge name='foreign'/><ip address='{place.subnet}.1' prefix='24'/></network>"
+    )
+    findings = {one.check: one for one in await place.provider.preflight([place.spec()])}
+    assert findings["network"].level == "error" and f"virsh net-start {name}" in findings["network"].fix
+    with pytest.raises(Permanent, match="network"):
+        await place.provider.create(place.spec())
+    await place.end()
+    assert not network.isActive()
+    network.create()
+    findings = {one.check: one for one in await place.provider.preflight([place.spec()])}
+    assert (findings["network"].level, findings["network"].evidence) == ("ok", f"{name}, {place.subnet}.0/24")
+    elsewhere = place.spec(ip=ip_address("192.0.2.7"))
+    findings = {one.check: one for one in await place.provider.preflight([elsewhere])}
+    assert findings["network"].level == "warning" and f"node_cidr: {place.subnet}.0/24" in findings["network"].fix
+    await place.provider.create(place.spec())
+    await place.end()
+    assert network.isActive() and not network.autostart()
+    network.destroy()
+    network.undefine()
+
+
 async def test_a_destroy_that_was_cut_off_is_finished(place: Place) -> None:
     """The disks went, the machine did not: it is still found, and goes."""
     machine = await place.provider.create(place.spec())
@@ -170,6 +204,39 @@ async def test_a_destroy_that_was_cut_off_is_finished(place: Place) -> None:
         await place.provider.power(found, True)
     await place.provider.destroy(found)
     assert not place.files
+
+
+async def test_a_machine_moves_to_another_network_and_both_go_with_the_cluster(place: Place) -> None:
+    machine = await place.provider.create(place.spec())
+    other = Network(f"other-{place.subnet}", OWNER, "nat", f"{place.subnet}.129", 25)
+    section = place.section.model_copy(update={"network": other.name})
+    wishes = replace(place.wishes, section=section, network=other, patience=0.5)  # what has halted shuts down never
+    provider = LibvirtProvider(OWNER, Host(place.daemon.uri), wishes)
+    (seen,) = await provider.find()
+    assert seen.outdated == f"from the network 'net-{place.subnet}' to the network '{other.name}'"
+    moved = await provider.resize(seen, place.spec())
+    assert (moved.id, moved.outdated, moved.power) == (machine.id, "", "on")
+    described = read(place.connection.lookupByUUIDString(machine.id).XMLDesc(0))
+    assert described.link == Link(other.name) and described.mac == place.spec().mac
+    await provider.destroy(moved)
+    assert not place.connection.listAllNetworks()
+
+
+async def test_a_pool_that_holds_no_files_is_refused_and_left_as_it_is(place: Place) -> None:
+    pool = place.connection.storagePoolDefineXML(
+        "<pool type='logical'><name>vg0</name><source><name>vg0</name></source>"
+        "<target><path>/dev/vg0</path></target></pool>"
+    )
+    section = place.section.model_copy(update={"pool": "vg0"})
+    provider = LibvirtProvider(OWNER, Host(place.daemon.uri), replace(place.wishes, section=section))
+    try:
+        findings = {one.check: one for one in await provider.preflight([place.spec()])}
+        assert findings["storage pool"].level == "error" and "'logical'" in findings["storage pool"].cause
+        with pytest.raises(Permanent, match="'vg0' is of the kind 'logical'"):
+            await provider.create(place.spec())
+        assert not pool.isActive() and not place.connection.listAllNetworks()
+    finally:
+        pool.undefine()
 
 
 async def test_the_look_before_the_start(place: Place) -> None:

@@ -22,11 +22,12 @@ from talosmith.model.secret import Secret
 from talosmith.providers.contract import There
 from talosmith.providers.libvirt import seed_iso
 from talosmith.providers.libvirt.connection import Host, libvirt
-from talosmith.providers.libvirt.domain import Domain, read, render
+from talosmith.providers.libvirt.domain import Domain, Link, read, render
 from talosmith.providers.libvirt.failures import Interrupted
 from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network
-from talosmith.providers.libvirt.provider import LibvirtProvider, Wishes
+from talosmith.providers.libvirt.provider import LibvirtProvider
+from talosmith.providers.libvirt.wishes import Wishes
 
 T = TypeVar("T")
 OWNER = Owner("tested", "0123456789abcdef")
@@ -204,7 +205,7 @@ class LibvirtHarness:
             machine="" if test else "q35",
             cpu_model="",
             ram_mib=64,
-            network=self.section.network or "default",
+            link=Link(self.section.network or "default"),
         )
         made = connection.defineXML(render(domain))
         if test:

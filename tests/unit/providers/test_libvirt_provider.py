@@ -13,14 +13,17 @@ import pytest
 
 from talosmith import load
 from talosmith.desired.nocloud import iso
-from talosmith.errors import Permanent, TalosmithError
+from talosmith.errors import Permanent, TalosmithError, Temporary
 from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.secret import Secret
 from talosmith.providers import provider_for
 from talosmith.providers.libvirt import LibvirtProvider, connection, seed_iso
 from talosmith.providers.libvirt.changes import needs_restart, refuse_less
 from talosmith.providers.libvirt.networks import Network
+from talosmith.steps import nodes
+from talosmith.steps.machines import ResizeMachine
 from talosmith.steps.nodes import _console
+from talosmith.steps.waiting import StoppedWaiting
 
 OWNER = Owner("dev", "0123456789abcdef")
 HEADER = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\ncontrolplane: 1\n"
@@ -103,6 +106,8 @@ def test_only_what_needs_it_restarts_a_machine() -> None:
 class Consoles:
     """A provider as far as consoles go."""
 
+    seeds = True
+
     def __init__(self, text: str | TalosmithError) -> None:
         self._text = text
 
@@ -127,3 +132,70 @@ async def test_who_waits_long_is_told_what_the_console_says(text: str | Talosmit
     context: Any = SimpleNamespace(provider=Consoles(text), machines={"cp-1": machine})
     assert await _console(context, "cp-1") == told
     assert await _console(context, "w-9") == ""
+
+
+class Silent:
+    """A node that nobody has heard of yet."""
+
+    async def version(self, timeout: float) -> None:
+        raise Temporary("nobody answers")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("after", "told"), [(0.0, "; its console ends with: kernel panic"), (120.0, "")])
+async def test_a_wait_that_gets_long_is_told_with_the_console(
+    monkeypatch: pytest.MonkeyPatch, after: float, told: str
+) -> None:
+    monkeypatch.setattr(nodes, "_CONSOLE_AFTER", after)
+    reports: list[str] = []
+    context: Any = SimpleNamespace(
+        provider=Consoles("kernel panic\n"),
+        machines={"cp-1": Machine(id="x", name="cp-1", role="controlplane")},
+        configured=lambda name: Silent(),
+        stop_wanted=lambda: bool(reports),
+    )
+    with pytest.raises(StoppedWaiting):
+        await nodes.FirstConfig("cp-1").run(context, lambda text, hint="": reports.append(text))
+    assert reports == [f"waiting for Talos with its config: nobody answers{told}"]
+
+
+class Resizes:
+    """A provider as far as sizes go."""
+
+    name = "libvirt"
+
+    def __init__(self) -> None:
+        self.asked: list[MachineSpec] = []
+
+    async def resize(self, machine: Machine, spec: MachineSpec) -> Machine:
+        self.asked.append(spec)
+        return replace(machine, disks_mib=spec.disks_mib)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "meanwhile",
+    [{}, {"ram_mib": 1024}, {"outdated": "from the network 'a' to the network 'b'"}],
+    ids=["nothing", "memory", "network"],
+)
+async def test_what_was_to_grow_is_never_restarted_for_something_else(meanwhile: dict[str, Any]) -> None:
+    before = Machine(id="x", name="cp-1", role="controlplane", cpu=2, ram_mib=2048, disks_mib=(50, 50), grows=True)
+    small = replace(before, **meanwhile)
+    provider, notes = Resizes(), list[str]()
+
+    async def machine_now(name: str) -> Machine:
+        return small
+
+    context: Any = SimpleNamespace(
+        provider=provider, machines={}, machine_now=machine_now, node=lambda name: SimpleNamespace(machine=spec()),
+        may_write=lambda: None, told=notes.append,
+    )  # fmt: skip
+    growing = ResizeMachine("cp-1", "50 to 100 MiB of disk", controlplane=True, running=True)
+    assert growing.disruption == "none" and growing.calls() == ("machine:resize",)
+    if meanwhile:
+        with pytest.raises(Permanent, match="changed meanwhile"):
+            await growing.run(context, lambda text, hint="": None)
+        assert not provider.asked
+    else:
+        await growing.run(context, lambda text, hint="": None)
+        assert provider.asked == [spec()] and "boots next" in notes[0]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from talosmith.model.machines import Owner
-from talosmith.providers.libvirt.domain import Domain, read, render
+from talosmith.providers.libvirt.domain import Domain, Link, read, render
 from talosmith.providers.libvirt.networks import Network, read_network, render_network
 from talosmith.providers.libvirt.storage import (
     Names,
@@ -53,14 +53,14 @@ def _domains(draw: st.DrawFn) -> Domain:
         disks=tuple(draw(st.lists(_PATHS, min_size=1, max_size=8))),
         seed=draw(st.just("") | _PATHS),
         mac="52:54:00:c1:00:01",
-        network="" if bridged else draw(_TEXT),
-        bridge=draw(_TEXT) if bridged else "",
+        link=Link("", draw(_TEXT)) if bridged else Link(draw(_TEXT)),
         uefi=draw(st.booleans()),
         tpm=draw(st.booleans()),
         console=draw(st.just("") | _PATHS),
     )
 
 
+@pytest.mark.slow
 @given(_domains())
 def test_a_domain_is_read_as_it_was_written(domain: Domain) -> None:
     assert read(render(domain)) == domain
@@ -124,10 +124,10 @@ def test_libvirt_takes_and_keeps_what_is_written() -> None:
         disks=("/pool/a", "/pool/b"),
         seed="/pool/seed.iso",
         mac="52:54:00:c1:00:01",
-        network="default",
+        link=Link("default"),
         console="/pool/console.log",
     )
-    for one in (domain, replace(domain, seed="", network="", bridge="br0", tpm=True)):
+    for one in (domain, replace(domain, seed="", link=Link("", "br0"), tpm=True)):
         made = connection.defineXMLFlags(render(one), libvirt.VIR_DOMAIN_DEFINE_VALIDATE)
         assert read(made.XMLDesc(0)) == one
         made.undefine()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ssl
 import struct
 import time
@@ -210,6 +211,19 @@ async def test_a_sweep_asks_no_more_nodes_at_once_than_it_may(client: TalosClien
     swept = await sweep(nodes, ask, at_once=7)
     assert most == 7
     assert len(swept.results) == 100
+
+
+async def test_garbage_is_looked_for_seldom_while_many_are_asked(client: TalosClient) -> None:
+    before = gc.get_threshold()
+    assert 0 < before[0] < 10_000
+    seen: set[int] = set()
+
+    async def ask(node: TalosNode) -> None:
+        seen.add(gc.get_threshold()[0])
+
+    await sweep([client.node(f"10.0.0.{number}") for number in range(100)], ask)
+    assert min(seen) >= 10_000
+    assert gc.get_threshold() == before
 
 
 async def test_a_sweep_refuses_two_nodes_of_one_name(client: TalosClient) -> None:

@@ -14,7 +14,8 @@ from talosmith.model.secret import Secret
 from talosmith.providers.libvirt.connection import Host
 from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network, wanted
-from talosmith.providers.libvirt.provider import LibvirtProvider, Wishes
+from talosmith.providers.libvirt.provider import LibvirtProvider
+from talosmith.providers.libvirt.wishes import Wishes
 
 __all__ = ["LibvirtProvider", "libvirt_provider"]
 
@@ -39,7 +40,9 @@ def libvirt_provider(cluster: Cluster, section: Libvirt, owner: Owner) -> Libvir
         place = request.url(request.disk_image)
         return Source(place, section.image_checksum or "", schematic, f"https://{request.factory}/schematics")
 
-    return LibvirtProvider(owner, Host(section.uri), Wishes(section, seed, image, _network(cluster, section, owner)))
+    vip = str(cluster.network.vip or "")
+    wishes = Wishes(section, seed, image, _network(cluster, section, owner), vip=vip)
+    return LibvirtProvider(owner, Host(section.uri), wishes)
 
 
 def seed_iso(name: str, config: Secret | None, networks: list[nocloud.SeedNetwork]) -> bytes:

@@ -17,7 +17,6 @@ _BOARDS = {"x86_64": "q35", "aarch64": "virt"}
 class Capabilities:
     driver: str  # QEMU, or TEST
     kinds: dict[str, tuple[str, ...]]  # architecture -> kinds of domains
-    virtualises: bool  # the host's CPU says that it can
 
     def hardware(self, arch: str, wanted: str, model: str | None) -> dict[str, str]:
         """The fields of a domain that follow from the host; `wanted` is auto, kvm or qemu."""
@@ -43,5 +42,4 @@ def capabilities(connection: Any) -> Capabilities:
         if guest.findtext("os_type") == "hvm":
             for arch in guest.findall("arch"):
                 kinds[arch.get("name", "")] = tuple(one.get("type", "") for one in arch.findall("domain"))
-    features = {one.get("name") for one in tree.findall("host/cpu/feature")}
-    return Capabilities(connection.getType().upper(), kinds, bool(features & {"vmx", "svm"}))
+    return Capabilities(connection.getType().upper(), kinds)

@@ -7,7 +7,7 @@ from typing import Any
 from talosmith.errors import Permanent
 from talosmith.model.machines import Machine, MachineSpec
 from talosmith.providers.libvirt.connection import libvirt
-from talosmith.providers.libvirt.domain import Domain, drive
+from talosmith.providers.libvirt.domain import Domain, Link, drive, plug, read
 from talosmith.providers.libvirt.xml import child, parse, text_of
 
 _MIB = 2**20
@@ -33,6 +33,7 @@ def needs_restart(before: Machine, wanted: MachineSpec) -> bool:
     return (
         (wanted.cpu or before.cpu, wanted.ram_mib or before.ram_mib) != (before.cpu, before.ram_mib)
         or len(wanted.disks_mib) > len(before.disks_mib)
+        or bool(before.outdated)
     )  # fmt: skip
 
 
@@ -47,7 +48,7 @@ def grow(connection: Any, domain: Any, described: Domain, sizes_mib: tuple[int, 
             volume.resize(mib * _MIB)
 
 
-def redefine(connection: Any, domain: Any, wanted: MachineSpec, disks: tuple[str, ...]) -> None:
+def redefine(connection: Any, domain: Any, wanted: MachineSpec, disks: tuple[str, ...], link: Link) -> None:
     """For its next start."""
     library = libvirt()
     before = domain.XMLDesc(library.VIR_DOMAIN_XML_INACTIVE | library.VIR_DOMAIN_XML_SECURE)
@@ -69,6 +70,9 @@ def redefine(connection: Any, domain: Any, wanted: MachineSpec, disks: tuple[str
             child(disk, "source", file=disks[number])
             child(disk, "target", dev=f"vd{chr(ord('a') + number)}", bus="virtio")
             child(disk, "serial", f"disk{number}")
+    card = tree.find("devices/interface")
+    if card is not None and read(before).link not in (link, Link()):
+        plug(card, link)
     connection.defineXML(text_of(tree))
 
 

@@ -26,6 +26,20 @@ HOST_CPU, WHOLE_EMULATION = "host", "maximum"
 _CPU_MODES = {HOST_CPU: "host-passthrough", WHOLE_EMULATION: "maximum"}
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a machine's network card is plugged into; neither: something that somebody has set by hand."""
+
+    network: str = ""  # of libvirt …
+    bridge: str = ""  # … or a bridge of the host
+
+    def __str__(self) -> str:
+        return f"the bridge {self.bridge!r}" if self.bridge else f"the network {self.network!r}"
+
+    def __bool__(self) -> bool:
+        return bool(self.network or self.bridge)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
     name: str
@@ -41,8 +55,7 @@ class Domain:
     disks: tuple[str, ...] = ()  # paths on the host; the first is the one it boots
     seed: str = ""  # path of the ISO in its drive; empty: the drive is empty
     mac: str = ""
-    network: str = ""  # of libvirt …
-    bridge: str = ""  # … or a bridge of the host
+    link: Link = Link()
     uefi: bool = False
     tpm: bool = False
     console: str = ""  # path of the file that keeps what it writes to its serial console
@@ -76,16 +89,20 @@ def render(domain: Domain) -> str:
     child(features, "acpi")
     if domain.arch in ("x86_64", "i686"):
         child(features, "apic")
-    if domain.cpu_model in _CPU_MODES:
-        child(tree, "cpu", mode=_CPU_MODES[domain.cpu_model])
-    elif domain.cpu_model:
-        child(child(tree, "cpu", mode="custom", match="exact", check="none"), "model", domain.cpu_model)
+    add_cpu(tree, domain.cpu_model)
     child(tree, "clock", offset="utc")
     child(tree, "on_poweroff", "destroy")
     child(tree, "on_reboot", "restart")
     child(tree, "on_crash", "restart")
     _devices(child(tree, "devices"), domain)
     return text_of(tree)
+
+
+def add_cpu(tree: Element, model: str) -> None:
+    if model in _CPU_MODES:
+        child(tree, "cpu", mode=_CPU_MODES[model])
+    elif model:
+        child(child(tree, "cpu", mode="custom", match="exact", check="none"), "model", model)
 
 
 def _metadata(tree: Element, domain: Domain) -> None:
@@ -108,11 +125,11 @@ def _devices(devices: Element, domain: Domain) -> None:
             child(disk, "boot", order=1)
     devices.append(drive(domain.seed))
     child(devices, "controller", type="scsi", model="virtio-scsi")
-    link = child(devices, "interface", type="bridge" if domain.bridge else "network")
+    card = child(devices, "interface")
     if domain.mac:
-        child(link, "mac", address=domain.mac)
-    child(link, "source", **({"bridge": domain.bridge} if domain.bridge else {"network": domain.network}))
-    child(link, "model", type="virtio")
+        child(card, "mac", address=domain.mac)
+    plug(card, domain.link)
+    child(card, "model", type="virtio")
     serial = child(devices, "serial", type="pty")
     if domain.console:
         child(serial, "log", file=domain.console, append="on")
@@ -121,6 +138,22 @@ def _devices(devices: Element, domain: Domain) -> None:
     if domain.tpm:
         child(child(devices, "tpm", model="tpm-crb"), "backend", type="emulator", version="2.0")
     child(devices, "memballoon", model="none")
+
+
+def plug(card: Element, link: Link) -> None:
+    """Into this, and out of what it was in before."""
+    for source in card.findall("source"):
+        card.remove(source)
+    card.set("type", "bridge" if link.bridge else "network")
+    child(card, "source", **({"bridge": link.bridge} if link.bridge else {"network": link.network}))
+
+
+def _link(card: Element | None) -> Link:
+    """A running machine's card names the bridge of its network, too."""
+    if card is None:
+        return Link()
+    network = attribute(card, "source", "network")
+    return Link(network) if network or card.get("type") != "bridge" else Link("", attribute(card, "source", "bridge"))
 
 
 def _random() -> Element:
@@ -154,7 +187,7 @@ def read(text: str) -> Domain:
     marks = _marks(tree)
     devices = tree.find("devices")
     devices = root("devices") if devices is None else devices
-    link = devices.find("interface")
+    card = devices.find("interface")
     return Domain(
         name=tree.findtext("name", ""),
         uuid=tree.findtext("uuid", ""),
@@ -168,9 +201,8 @@ def read(text: str) -> Domain:
         cpu_model=_cpu_model(tree),
         disks=tuple(attribute(one, "source", "file") for one in devices.findall("disk[@device='disk']")),
         seed=attribute(devices, "disk[@device='cdrom']/source", "file"),
-        mac="" if link is None else attribute(link, "mac", "address"),
-        network="" if link is None else attribute(link, "source", "network"),
-        bridge="" if link is None or link.get("type") != "bridge" else attribute(link, "source", "bridge"),
+        mac="" if card is None else attribute(card, "mac", "address"),
+        link=_link(card),
         uefi=attribute(tree, "os", "firmware") == "efi" or tree.find("os/loader") is not None,
         tpm=devices.find("tpm") is not None,
         console=attribute(devices, "serial/log", "file"),

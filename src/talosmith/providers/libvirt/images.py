@@ -72,14 +72,16 @@ def obtain(source: Source, folder: Path | None = None, *, transport: Any = None)
         return image
 
 
-def _fetched(source: Source, scratch: Path, transport: Any) -> Path:
-    if source.is_url:
-        target = scratch / "fetched"
-        _download(source, target, transport)
-    else:
-        target = Path(source.place).expanduser()
-        if not target.is_file():
-            raise Permanent(f"there is no image {target}", hint="set `libvirt.image` to a file or URL that is there")
+def cached(source: Source, folder: Path | None = None) -> bool:
+    """Whether it is here already, whole and proven."""
+    return _remembered(folder or image_cache(), source) is not None
+
+
+def prove(source: Source, file: Path | None = None) -> Path:
+    """The file, if it is the one that the inventory means. `file`: where it was fetched to."""
+    target = file or Path(source.place).expanduser()
+    if not target.is_file():
+        raise Permanent(f"there is no image {target}", hint="set `libvirt.image` to a file or URL that is there")
     if source.checksum:
         kind, _, wanted = source.checksum.partition(":")
         found = _digest(target, kind)
@@ -89,6 +91,14 @@ def _fetched(source: Source, scratch: Path, transport: Any) -> Path:
                 hint="if that is right, write it to `libvirt.image_checksum`; it is of the file as it is served",
             )
     return target
+
+
+def _fetched(source: Source, scratch: Path, transport: Any) -> Path:
+    if not source.is_url:
+        return prove(source)
+    target = scratch / "fetched"
+    _download(source, target, transport)
+    return prove(source, target)
 
 
 def _download(source: Source, target: Path, transport: Any) -> None:

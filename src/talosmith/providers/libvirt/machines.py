@@ -13,7 +13,7 @@ from typing import Any
 from talosmith.errors import Permanent
 from talosmith.model.machines import CLUSTER_TAG, Machine, Owner
 from talosmith.providers.libvirt.connection import Host, found
-from talosmith.providers.libvirt.domain import Domain, read
+from talosmith.providers.libvirt.domain import Domain, Link, read
 from talosmith.providers.libvirt.storage import listed
 from talosmith.providers.libvirt.store import Store
 
@@ -25,12 +25,13 @@ class Machines:
     host: Host
     owner: Owner
     store: Store
+    link: Link
 
     def list(self, connection: Any) -> list[Machine]:
         pool = self.store.pool(connection)
         sizes = {one.path: one.capacity for one in listed(pool)} if pool is not None else {}
         machines = [
-            _machine(domain, described, sizes)
+            self._machine(domain, described, sizes)
             for domain, described in each(self.host.domains(connection))
             if described.is_of(self.owner)
         ]
@@ -62,7 +63,7 @@ class Machines:
     def measured(self, connection: Any, domain: Any, described: Domain) -> Machine:
         volumes = {path: found(lambda path=path: connection.storageVolLookupByPath(path)) for path in described.disks}  # type: ignore[misc]
         sizes = {path: volume.info()[1] for path, volume in volumes.items() if volume is not None}
-        return _machine(domain, described, sizes)
+        return self._machine(domain, described, sizes)
 
     def ours(self, connection: Any, identity: str) -> Any:
         """libvirt's domain, if it is there and this cluster's."""
@@ -84,6 +85,23 @@ class Machines:
         domain = self.must_be_ours(connection, machine)
         return self.measured(connection, domain, read(domain.XMLDesc(0)))
 
+    def _machine(self, domain: Any, described: Domain, sizes: dict[str, int]) -> Machine:
+        known = all(path in sizes for path in described.disks)  # not if the pool is off, or a disk was taken away
+        return Machine(
+            id=described.uuid,
+            name=described.node,
+            role=described.role,
+            power="on" if found(domain.isActive) else "off",
+            addresses=(described.address,) if described.address else (),
+            cpu=described.cpu,
+            ram_mib=described.ram_mib,
+            disks_mib=tuple(sizes[path] // _MIB for path in described.disks) if known else (),
+            seeded=bool(described.seed),
+            outdated=f"from {described.link} to {self.link}" if described.link not in (self.link, Link()) else "",
+            grows=True,
+            tags=described.tags,
+        )
+
     def domain_name(self, node: str) -> str:
         return f"{self.owner.cluster}-{node}"
 
@@ -94,22 +112,6 @@ def each(domains: list[Any]) -> Iterator[tuple[Any, Domain]]:
         text = found(lambda domain=domain: domain.XMLDesc(0))  # type: ignore[misc]
         if text:
             yield domain, read(text)
-
-
-def _machine(domain: Any, described: Domain, sizes: dict[str, int]) -> Machine:
-    known = all(path in sizes for path in described.disks)  # not if the pool is off, or a disk was taken away
-    return Machine(
-        id=described.uuid,
-        name=described.node,
-        role=described.role,
-        power="on" if found(domain.isActive) else "off",
-        addresses=(described.address,) if described.address else (),
-        cpu=described.cpu,
-        ram_mib=described.ram_mib,
-        disks_mib=tuple(sizes[path] // _MIB for path in described.disks) if known else (),
-        seeded=bool(described.seed),
-        tags=described.tags,
-    )
 
 
 def gone(name: str) -> Permanent:

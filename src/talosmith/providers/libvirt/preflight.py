@@ -2,63 +2,62 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx2
 from anyio import to_thread
 
 from talosmith.errors import TalosmithError
 from talosmith.model.machines import MachineSpec
-from talosmith.model.providers import Libvirt
 from talosmith.providers.base import Finding
 from talosmith.providers.libvirt.capabilities import capabilities
 from talosmith.providers.libvirt.connection import Host, found, libvirt
-from talosmith.providers.libvirt.images import Source
-from talosmith.providers.libvirt.networks import Network
+from talosmith.providers.libvirt.images import Source, cached, prove
+from talosmith.providers.libvirt.network_checks import Wanted, check_addresses, check_forwarding, check_network
 from talosmith.providers.libvirt.store import Store
+from talosmith.providers.libvirt.trial import Trial, Trials
+from talosmith.providers.libvirt.wishes import Wishes
 
 _GIB = 2**30
 _OLDEST_LIBVIRT = (6, 0, 0)
 _ROOM_PER_MACHINE = 2 * _GIB  # what a thin disk grows by at least, in its first hour
-_API_PORT = 50000
-_PATIENCE = 1.0
+_EMULATED = "machines are emulated, ten times slower and more"
+_SWITCH_ON = "switch virtualisation on in the host's firmware, or nested virtualisation on the host below it"
+_SLOW = 2.0  # seconds for a firmware; KVM takes a tenth of one
+_TALOS, _KUBERNETES = 50000, 6443  # ports of the APIs
 
 
 async def look(
-    host: Host,
-    store: Store,
-    section: Libvirt,
-    network: Network | None,
-    specs: Sequence[MachineSpec],
-    image: Callable[[MachineSpec], Source],
+    host: Host, store: Store, wishes: Wishes, trials: Trials, specs: Sequence[MachineSpec], *, first: bool
 ) -> list[Finding]:
+    """`first`: the cluster has no machines yet, so its shared address must be nobody's, too."""
     try:
         findings = await host.do(
-            "look at the host", lambda connection: list(_host(connection, store, section, network, specs))
+            "look at the host", lambda connection: list(_host(connection, store, wishes, trials, specs))
         )
     except TalosmithError as problem:
         return [Finding(level="error", check="libvirt", cause=str(problem), evidence=host.uri, fix=problem.hint)]
-    findings += [await to_thread.run_sync(_image, source) for source in {image(spec) for spec in specs}]
-    findings.append(await _addresses(specs))
+    for source in dict.fromkeys(wishes.image(spec) for spec in specs):
+        findings.append(await to_thread.run_sync(_image, source, wishes.cache))
+    wanted = [Wanted(str(spec.ip), _TALOS, spec.name) for spec in specs]
+    if wishes.vip and specs and first:
+        wanted.append(Wanted(wishes.vip, _KUBERNETES, "the VIP"))
+    findings.append(await check_addresses(wanted, [spec.mac for spec in specs]))
     return findings
 
 
 def _host(
-    connection: Any, store: Store, section: Libvirt, network: Network | None, specs: Sequence[MachineSpec]
+    connection: Any, store: Store, wishes: Wishes, trials: Trials, specs: Sequence[MachineSpec]
 ) -> Iterator[Finding]:
     yield _versions(connection)
-    yield from _kinds(connection, section, specs)
+    yield from _kinds(connection, wishes, trials, specs)
     yield _pool(connection, store, specs)
     if specs:
         yield _memory(connection, specs)
-    yield _network(connection, section, network)
-    if section.bridge or network:
-        yield from _forwarding(connection)
+    yield check_network(connection, wishes.section, wishes.network, specs)
+    yield from check_forwarding(connection, wishes.section)
 
 
 def _versions(connection: Any) -> Finding:
@@ -76,28 +75,51 @@ def _version(number: int) -> tuple[int, int, int]:
     return number // 1_000_000, number // 1000 % 1000, number % 1000
 
 
-def _kinds(connection: Any, section: Libvirt, specs: Sequence[MachineSpec]) -> Iterator[Finding]:
-    host = capabilities(connection)
+def _kinds(connection: Any, wishes: Wishes, trials: Trials, specs: Sequence[MachineSpec]) -> Iterator[Finding]:
+    host, section = capabilities(connection), wishes.section
     for arch in sorted({spec.arch for spec in specs}):
         try:
-            kind = host.hardware(arch, section.domain_type, section.cpu_model)["kind"]
+            hardware = host.hardware(arch, section.domain_type, section.cpu_model)
         except TalosmithError as problem:
             yield Finding(level="error", check="virtualisation", cause=str(problem), fix=problem.hint)
             continue
-        if kind == "qemu" and section.domain_type == "auto":
+        if hardware["kind"] == "kvm":
+            yield _kvm(arch, section.domain_type, trials.of(hardware))
+        elif hardware["kind"] == "qemu" and section.domain_type == "auto":
             yield Finding(
                 level="warning", check="virtualisation", evidence=arch,
-                cause="the host offers no KVM: machines are emulated, ten times slower and more",
-                fix="switch virtualisation on in the host's firmware, or nested virtualisation on the host below it",
-            )  # fmt: skip
-        elif kind == "kvm" and not host.virtualises:
-            yield Finding(
-                level="warning", check="virtualisation", evidence=f"{arch}: no vmx or svm among the CPU's features",
-                cause="the host offers KVM, but its CPU does not say that it can: machines may never start to boot",
-                fix="if their consoles stay empty, set `domain_type: qemu`",
+                cause=f"the host offers no KVM: {_EMULATED}", fix=_SWITCH_ON,
             )  # fmt: skip
         else:
-            yield Finding(level="ok", check="virtualisation", evidence=f"{arch} by {kind}")
+            yield Finding(level="ok", check="virtualisation", evidence=f"{arch} by {hardware['kind']}")
+
+
+def _kvm(arch: str, domain_type: str, trial: Trial) -> Finding:
+    evidence = f"{arch}: {trial.evidence}"
+    if trial.runs and trial.seconds < _SLOW:
+        return Finding(level="ok", check="virtualisation", evidence=f"{arch} by kvm: {trial.evidence}")
+    if trial.runs:
+        return Finding(
+            level="warning", check="virtualisation", evidence=evidence,
+            cause="machines run by KVM, but far slower than they should: the host may be a virtual machine itself",
+            fix="if they boot for minutes, see whether `domain_type: qemu` is faster, or take another host",
+        )  # fmt: skip
+    if trial.runs is None:
+        return Finding(
+            level="warning", check="virtualisation", evidence=evidence,
+            cause="the host offers KVM; whether machines run with it could not be tried",
+            fix="if their consoles stay empty, set `domain_type: qemu`",
+        )  # fmt: skip
+    if domain_type == "auto":
+        return Finding(
+            level="warning", check="virtualisation", evidence=evidence,
+            cause=f"the host offers KVM, but no machine runs with it: {_EMULATED}", fix=_SWITCH_ON,
+        )  # fmt: skip
+    return Finding(
+        level="error", check="virtualisation", evidence=evidence,
+        cause="the host offers KVM, but no machine runs with it, and `domain_type: kvm` wants it",
+        fix=f"{_SWITCH_ON}; or set `domain_type: qemu`",
+    )  # fmt: skip
 
 
 def _pool(connection: Any, store: Store, specs: Sequence[MachineSpec]) -> Finding:
@@ -148,70 +170,15 @@ def _memory(connection: Any, specs: Sequence[MachineSpec]) -> Finding:
     return Finding(level="ok", check="memory", evidence=told)
 
 
-def _network(connection: Any, section: Libvirt, network: Network | None) -> Finding:
-    if section.bridge:
-        return _bridge(connection, section.bridge)
-    name = section.network or "default"
-    there = found(lambda: connection.networkLookupByName(name))
-    if there is not None and (there.isActive() or network is not None):
-        return Finding(level="ok", check="network", evidence=name)
-    if there is not None:
-        cause, fix = f"the network {name!r} is switched off", f"on the host: virsh net-start {name}"
-        return Finding(level="error", check="network", cause=cause, fix=fix)
-    if network is not None:
-        return Finding(level="ok", check="network", evidence=f"{name} is made, the host at {network.address}")
-    names = ", ".join(sorted(one.name() for one in connection.listAllNetworks())) or "none"
-    return Finding(
-        level="error", check="network", cause=f"the host has no network {name!r}", evidence=f"it has: {names}",
-        fix="set `libvirt.network` or `libvirt.bridge`, or `make_network: nat` to have it made",
-    )  # fmt: skip
-
-
-def _bridge(connection: Any, name: str) -> Finding:
-    there: bool | None
-    if _is_here(connection):
-        there = Path("/sys/class/net", name, "bridge").is_dir()
-    else:
-        try:
-            there = connection.interfaceLookupByName(name) is not None
-        except libvirt().libvirtError as error:
-            there = False if "no interface" in str(error).lower() else None
-    if there is None:
-        return Finding(
-            level="warning", check="bridge", cause=f"whether the host has the bridge {name!r} cannot be asked",
-            evidence="its libvirt has no driver for interfaces", fix=f"see `ip link show {name}` on the host",
-        )  # fmt: skip
-    if not there:
-        return Finding(
-            level="error", check="bridge", cause=f"the host has no bridge {name!r}",
-            fix="make it, with the host's network card in it, or use `network` instead of `bridge`",
-        )  # fmt: skip
-    return Finding(level="ok", check="bridge", evidence=name)
-
-
-def _forwarding(connection: Any) -> Iterator[Finding]:
-    """Docker sets the host's forwarding to drop, which cuts bridged machines off where bridges pass the firewall."""
-    if not _is_here(connection):
-        return
-    passes = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
-    if Path("/sys/class/net/docker0").is_dir() and passes.is_file() and passes.read_text().strip() == "1":
-        yield Finding(
-            level="warning", check="forwarding", evidence="docker0 is there, and bridges pass the firewall",
-            cause="Docker on this host drops what is forwarded: machines may not reach anybody",
-            fix="sysctl net.bridge.bridge-nf-call-iptables=0, or iptables -I DOCKER-USER -j ACCEPT",
-        )  # fmt: skip
-
-
-def _is_here(connection: Any) -> bool:
-    return re.match(r"[a-z]+(\+unix)?:///", connection.getURI()) is not None
-
-
-def _image(source: Source) -> Finding:
-    if not source.is_url:
-        if Path(source.place).expanduser().is_file():
+def _image(source: Source, cache: Path | None) -> Finding:
+    try:
+        if cached(source, cache):
+            return Finding(level="ok", check="image", evidence=f"{source.place}, fetched before")
+        if not source.is_url:
+            prove(source)
             return Finding(level="ok", check="image", evidence=source.place)
-        fix = "set `libvirt.image` to a file or URL that is there"
-        return Finding(level="error", check="image", cause=f"there is no image {source.place}", fix=fix)
+    except TalosmithError as problem:
+        return Finding(level="error", check="image", cause=str(problem), evidence=source.place, fix=problem.hint)
     try:
         answer = httpx2.head(source.place, follow_redirects=True, timeout=10.0)
     except httpx2.HTTPError as problem:
@@ -225,25 +192,3 @@ def _image(source: Source) -> Finding:
         return Finding(level="error", check="image", cause=cause, evidence=source.place, fix=fix)
     proof = "" if source.checksum else "; no checksum is given, so TLS alone vouches for it"
     return Finding(level="ok", check="image", evidence=source.place + proof)
-
-
-async def _addresses(specs: Sequence[MachineSpec]) -> Finding:
-    """Whoever answers at an address that is to be a new machine's has it already. A refusal says nothing: routers
-    refuse for networks where nobody is."""
-    taken: list[str] = []
-
-    async def knock(spec: MachineSpec) -> None:
-        with suppress(OSError):
-            with anyio.fail_after(_PATIENCE):
-                await (await anyio.connect_tcp(str(spec.ip), _API_PORT)).aclose()
-            taken.append(f"{spec.ip} ({spec.name})")
-
-    async with anyio.create_task_group() as group:
-        for spec in specs:
-            group.start_soon(knock, spec)
-    if taken:
-        return Finding(
-            level="error", check="addresses", cause="somebody has addresses of new machines",
-            evidence=", ".join(sorted(taken)), fix="switch that off, or give the nodes other addresses",
-        )  # fmt: skip
-    return Finding(level="ok", check="addresses", evidence=f"{len(specs)} are free")

@@ -8,9 +8,7 @@ and has the machine of who came first.
 from __future__ import annotations
 
 import uuid as uuids
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -18,34 +16,23 @@ from anyio import to_thread
 
 from talosmith.errors import TalosmithError
 from talosmith.model.machines import Machine, MachineSpec, Owner
-from talosmith.model.providers import Libvirt
 from talosmith.model.secret import Secret
 from talosmith.providers.base import Finding
 from talosmith.providers.libvirt import changes
 from talosmith.providers.libvirt.capabilities import Capabilities, capabilities
 from talosmith.providers.libvirt.connection import Host, found, libvirt
-from talosmith.providers.libvirt.domain import Domain, read, render
+from talosmith.providers.libvirt.domain import Domain, Link, read, render
 from talosmith.providers.libvirt.failures import GONE, NO_SUPPORT, NOT_NOW, code_of
-from talosmith.providers.libvirt.images import Image, Source, obtain
+from talosmith.providers.libvirt.images import Image, obtain
 from talosmith.providers.libvirt.machines import Machines, each, gone
-from talosmith.providers.libvirt.networks import Network, read_network, render_network
+from talosmith.providers.libvirt.networks import read_network, render_network
 from talosmith.providers.libvirt.preflight import look
 from talosmith.providers.libvirt.storage import Names, listed
 from talosmith.providers.libvirt.store import Store, delete_volume, switch_on
+from talosmith.providers.libvirt.trial import Trials
+from talosmith.providers.libvirt.wishes import Wishes
 
 _INVALID = 8  # an argument that the driver does not know
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the provider needs of the inventory besides the machines themselves."""
-
-    section: Libvirt
-    seed: Callable[[MachineSpec, Secret | None], bytes]  # the ISO
-    image: Callable[[MachineSpec], Source]
-    network: Network | None = None  # to be made if the host has none of its name
-    cache: Path | None = None  # of images; the user's if left out
-    patience: float = 60.0  # seconds that a machine gets to shut down by itself
 
 
 class LibvirtProvider:
@@ -59,14 +46,19 @@ class LibvirtProvider:
         self._wishes = wishes
         section = wishes.section
         self._store = Store(host, owner, section.pool, section.pool_path or "")
-        self._machines = Machines(host, owner, self._store)
+        self._link = Link("", section.bridge) if section.bridge else Link(section.network or "default")
+        self._machines = Machines(host, owner, self._store, self._link)
+        self._trials = Trials(host, owner)
         self._fetching = anyio.Lock()
         self._preparing = anyio.Lock()
         self._leaving = anyio.Lock()
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
-        wishes = self._wishes
-        return await look(self._host, self._store, wishes.section, wishes.network, specs, wishes.image)
+        try:
+            first = not await self.find()
+        except TalosmithError:  # the look itself will say why
+            first = False
+        return await look(self._host, self._store, self._wishes, self._trials, specs, first=first)
 
     async def find(self) -> list[Machine]:
         return await self._host.do("look for machines", self._machines.list)
@@ -159,10 +151,9 @@ class LibvirtProvider:
             return await to_thread.run_sync(lambda: obtain(source, self._wishes.cache))
 
     def _prepare_host(self, connection: Any, image: Image) -> tuple[str, Capabilities]:
-        """Network, pool and image; the image's path there, and what the host can run."""
-        self._make_network(connection)
+        """Pool, network and image; the image's path there, and what the host can run."""
         pool = self._store.pool(connection, make=True)
-        self._store.described(pool)
+        self._make_network(connection)
         return self._store.upload_image(connection, pool, image), capabilities(connection)
 
     def _prepare(
@@ -179,7 +170,7 @@ class LibvirtProvider:
         folder = self._store.described(pool).path
         disks = self._store.make_disks(pool, names, spec.disks_mib, *image)
         seed = self._store.upload_seed(connection, pool, names, iso)
-        hardware: dict[str, Any] = host.hardware(spec.arch, section.domain_type, section.cpu_model)
+        hardware: dict[str, Any] = self._hardware(host, spec.arch)
         return Domain(
             name=self._machines.domain_name(spec.name),
             uuid=names.uuid,
@@ -190,13 +181,20 @@ class LibvirtProvider:
             disks=tuple(disks),
             seed=seed,
             mac=spec.mac or "",
-            network="" if section.bridge else section.network or "default",
-            bridge=section.bridge or "",
+            link=self._link,
             uefi=section.firmware == "uefi",
             tpm=section.tpm,
             console=f"{folder}/{names.console}",
             **hardware,
         )
+
+    def _hardware(self, host: Capabilities, arch: str) -> dict[str, str]:
+        """`auto` is KVM where machines really run with it."""
+        section = self._wishes.section
+        wanted = host.hardware(arch, section.domain_type, section.cpu_model)
+        if section.domain_type == "auto" and wanted["kind"] == "kvm" and self._trials.of(wanted).runs is False:
+            return host.hardware(arch, "qemu", section.cpu_model)
+        return wanted
 
     def _make_network(self, connection: Any) -> None:
         wanted = self._wishes.network
@@ -210,8 +208,9 @@ class LibvirtProvider:
                 network = found(lambda: connection.networkLookupByName(wanted.name))
                 if network is None:  # else another was faster
                     raise
-        switch_on(network)
-        network.setAutostart(1)
+        if read_network(network.XMLDesc()).owner == self._owner:  # somebody else's is used as it is
+            switch_on(network)
+            network.setAutostart(1)
 
     def _define(self, connection: Any, wanted: Domain) -> bool:
         """False if somebody else has made a domain of this name meanwhile."""
@@ -245,6 +244,7 @@ class LibvirtProvider:
 
     def _resize(self, connection: Any, machine: Machine, spec: MachineSpec) -> None:
         domain = self._machines.must_be_ours(connection, machine)
+        self._make_network(connection)  # it may be what changes
         pool = self._store.pool(connection, make=True)
         described = read(domain.XMLDesc(0))
         changes.grow(connection, domain, described, spec.disks_mib)
@@ -254,7 +254,7 @@ class LibvirtProvider:
             for number, mib in enumerate(spec.disks_mib)
             if number >= len(described.disks)
         ]
-        changes.redefine(connection, domain, spec, (*described.disks, *added))
+        changes.redefine(connection, domain, spec, (*described.disks, *added), self._link)
 
     async def _shut_down(self, machine: Machine) -> None:
         """By itself if it can; Talos then leaves etcd and Kubernetes in good order."""
@@ -289,7 +289,7 @@ class LibvirtProvider:
         """Its volumes go before it does: as long as one is left, the machine is found, and destroyed again."""
         domain = self._machines.must_be_ours(connection, machine)
         _stop(domain)
-        pool = self._store.pool(connection)
+        pool = self._store.pool(connection, start=True)
         if pool is not None:
             names = Names(self._owner, machine.name, domain.UUIDString())
             self._store.delete(pool, lambda one: one.name.startswith(names.prefix), refresh=True)
@@ -320,20 +320,16 @@ class LibvirtProvider:
         pool = self._store.pool(connection)
         if pool is not None and not self._store.tidy(connection, pool):
             return
-        wanted = self._wishes.network
-        network = found(lambda: connection.networkLookupByName(wanted.name)) if wanted else None
-        if network is None or read_network(network.XMLDesc()).owner != self._owner:
-            return
-        if _is_used(connection, network.name()):
-            return
-        if network.isActive():
-            network.destroy()
-        network.undefine()
+        for network in connection.listAllNetworks():  # the inventory may have had others before
+            if read_network(network.XMLDesc()).owner == self._owner and not _is_used(connection, network.name()):
+                if network.isActive():
+                    network.destroy()
+                network.undefine()
 
 
 def _is_used(connection: Any, network: str) -> bool:
     """Somebody else may have put machines into our network."""
-    return any(described.network == network for _, described in each(connection.listAllDomains()))
+    return any(described.link.network == network for _, described in each(connection.listAllDomains()))
 
 
 def _start(domain: Any) -> None:

@@ -47,13 +47,15 @@ class Store:
 
     # The pool
 
-    def pool(self, connection: Any, *, make: bool = False) -> Any:
-        """libvirt's pool, started; None if it is missing and not to be made."""
+    def pool(self, connection: Any, *, make: bool = False, start: bool = False) -> Any:
+        """libvirt's pool, started; None if it is missing and not to be made, or off and not to be started."""
         pool = found(lambda: connection.storagePoolLookupByName(self.pool_name))
         if pool is None and make:
             pool = self._make(connection)
+        if pool is not None and make:
+            self.described(pool)  # before it is switched on: one that does not serve is left as it is
         if pool is not None and not pool.isActive():
-            if not make:
+            if not (make or start):
                 return None
             switch_on(pool)
         return pool
@@ -62,8 +64,10 @@ class Store:
         told = read_pool(pool.XMLDesc())
         if told.type not in FILE_POOLS:
             raise Permanent(
-                f"the pool {self.pool_name!r} is of the kind {told.type!r}; talosmith needs one of files",
-                hint="make one with `pool_path: /folder/on/the/host`, or name another in `libvirt.pool`",
+                f"the pool {self.pool_name!r} is of the kind {told.type!r}, which holds no files; thin disks, seeds "
+                "and console logs are files",
+                hint=f"set `libvirt.pool` to one of the kinds {', '.join(FILE_POOLS)}, or to a new name, and "
+                "`pool_path: /folder/on/the/host` to have it made there",
             )
         return told
 

@@ -1,0 +1,154 @@
+"""What is looked at in the host's network before machines are put into it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from talosmith.model.machines import MachineSpec
+from talosmith.model.providers import Libvirt
+from talosmith.providers.base import Finding
+from talosmith.providers.libvirt.connection import found, libvirt
+from talosmith.providers.libvirt.networks import Network, read_network
+
+_PATIENCE = 1.0  # seconds for who has an address to answer
+_COMPLETE = 0x2  # of an entry in the kernel's ARP table: somebody has answered
+
+
+def check_network(
+    connection: Any, section: Libvirt, network: Network | None, specs: Sequence[MachineSpec]
+) -> Finding:
+    """`network`: the one that is made if the host has none of its name."""
+    if section.bridge:
+        return _bridge(connection, section.bridge)
+    name = section.network or "default"
+    there = found(lambda: connection.networkLookupByName(name))
+    if there is not None:
+        known = read_network(there.XMLDesc())
+        ours = network is not None and known.owner == network.owner
+        if not there.isActive() and not ours:
+            cause, fix = f"the network {name!r} is switched off", f"on the host: virsh net-start {name}"
+            return Finding(level="error", check="network", cause=cause, fix=fix)
+        return _range(known, specs)
+    if network is not None:
+        return Finding(level="ok", check="network", evidence=f"{name} is made, the host at {network.address}")
+    names = ", ".join(sorted(one.name() for one in connection.listAllNetworks())) or "none"
+    return Finding(
+        level="error", check="network", cause=f"the host has no network {name!r}", evidence=f"it has: {names}",
+        fix="set `libvirt.network` or `libvirt.bridge`, or `make_network: nat` to have it made",
+    )  # fmt: skip
+
+
+def _range(network: Network, specs: Sequence[MachineSpec]) -> Finding:
+    """Whether the machines' addresses are in it, if it has any."""
+    if not network.address:
+        return Finding(level="ok", check="network", evidence=network.name)
+    inside = ip_network(f"{network.address}/{network.prefix}", strict=False)
+    outside = [f"{spec.name} {spec.ip}" for spec in specs if spec.ip not in inside]
+    if outside:
+        return Finding(
+            level="warning", check="network", evidence=f"{network.name} is {inside}; {', '.join(outside)}",
+            cause="machines have addresses that are not of their network: nobody may reach them",
+            fix=f"set `network.node_cidr: {inside}` and `gateway: {network.address}`, or another `libvirt.network`",
+        )  # fmt: skip
+    return Finding(level="ok", check="network", evidence=f"{network.name}, {inside}")
+
+
+def _bridge(connection: Any, name: str) -> Finding:
+    there: bool | None
+    if _is_here(connection):
+        there = Path("/sys/class/net", name, "bridge").is_dir()
+    else:
+        try:
+            there = connection.interfaceLookupByName(name) is not None
+        except libvirt().libvirtError as error:
+            there = False if "no interface" in str(error).lower() else None
+    if there is None:
+        return Finding(
+            level="warning", check="bridge", cause=f"whether the host has the bridge {name!r} cannot be asked",
+            evidence="its libvirt has no driver for interfaces", fix=f"see `ip link show {name}` on the host",
+        )  # fmt: skip
+    if not there:
+        return Finding(
+            level="error", check="bridge", cause=f"the host has no bridge {name!r}",
+            fix="make it, with the host's network card in it, or use `network` instead of `bridge`",
+        )  # fmt: skip
+    return Finding(level="ok", check="bridge", evidence=name)
+
+
+def check_forwarding(connection: Any, section: Libvirt, system: Path = Path("/")) -> Iterator[Finding]:
+    """Docker sets the host's forwarding to drop, which cuts bridged machines off where bridges pass the firewall.
+    For networks of its own libvirt makes exceptions; a host far away does not tell."""
+    if not section.bridge or not _is_here(connection):
+        return
+    passes = system / "proc/sys/net/bridge/bridge-nf-call-iptables"
+    docker = (system / "sys/class/net/docker0").is_dir()
+    if docker and passes.is_file() and passes.read_text().strip() == "1":
+        yield Finding(
+            level="warning", check="forwarding", evidence="docker0 is there, and bridges pass the firewall",
+            cause="Docker on this host drops what is forwarded: machines may not reach anybody",
+            fix=f"iptables -I DOCKER-USER -i {section.bridge} -j ACCEPT, or "
+            "sysctl net.bridge.bridge-nf-call-iptables=0",
+        )  # fmt: skip
+
+
+def _is_here(connection: Any) -> bool:
+    return re.match(r"[a-z]+(\+unix)?:///", connection.getURI()) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An address that is to be a new machine's, or shared by several."""
+
+    address: str
+    port: int  # where it will answer
+    whose: str
+
+
+async def check_addresses(wanted: Iterable[Wanted], macs: Iterable[str | None], system: Path = Path("/")) -> Finding:
+    """Whoever answers has the address already. A refusal says nothing: routers refuse for networks where nobody is.
+    But on a network that this computer is in, the kernel knows now who has it; `macs` are our own machines'."""
+    wanted = list(wanted)
+    taken: list[str] = []
+
+    async def knock(one: Wanted) -> None:
+        with suppress(OSError):
+            with anyio.fail_after(_PATIENCE):
+                await (await anyio.connect_tcp(one.address, one.port)).aclose()
+            taken.append(f"{one.address} ({one.whose})")
+
+    async with anyio.create_task_group() as group:
+        for one in wanted:
+            group.start_soon(knock, one)
+    if taken:
+        return Finding(
+            level="error", check="addresses", cause="somebody has addresses of new machines",
+            evidence=", ".join(sorted(taken)), fix="switch that off, or give the nodes other addresses",
+        )  # fmt: skip
+    ours = {mac.lower() for mac in macs if mac}
+    known = {address: mac for address, mac in _neighbours(system) if mac not in ours}
+    seen = sorted(f"{one.address} ({one.whose}) is at {known[one.address]}" for one in wanted if one.address in known)
+    if seen:
+        return Finding(
+            level="warning", check="addresses", cause="somebody seems to have addresses of new machines",
+            evidence=", ".join(seen), fix="see with `arping` whether it is there; switch it off, or choose others",
+        )  # fmt: skip
+    return Finding(level="ok", check="addresses", evidence=f"{len(wanted)} are free")
+
+
+def _neighbours(system: Path) -> Iterator[tuple[str, str]]:
+    try:
+        _, *lines = (system / "proc/net/arp").read_text().splitlines()
+    except (OSError, ValueError):  # not Linux
+        return
+    for line in lines:
+        address, _, flags, mac, *_ = line.split()
+        if int(flags, 16) & _COMPLETE:
+            yield address, mac.lower()
