@@ -69,7 +69,9 @@ class BootstrapEtcd(OnCluster):
         for wrong in found.errors.values():
             if not isinstance(wrong, Temporary):
                 raise wrong
-            report(f"asking all control planes for etcd: {wrong}", wrong.hint)
+        if found.errors:
+            told = "; ".join(str(found.errors[name]) for name in names if name in found.errors)
+            report(f"asking all control planes for etcd: {told}", next(iter(found.errors.values())).hint)
         return True if not found.errors else None
 
     async def _started(self, context: Context) -> EtcdSeen | None:
