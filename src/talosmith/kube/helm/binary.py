@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from talosmith.environment import for_children
 from talosmith.kube.helm import manifests
 from talosmith.kube.helm.capabilities import Capabilities
 from talosmith.kube.helm.errors import ChartError
@@ -56,6 +57,7 @@ def render(
                 capture_output=True,
                 check=False,
                 timeout=_DEADLINE,
+                env=for_children(),
             )
         except (OSError, subprocess.TimeoutExpired) as problem:
             raise ChartError(f"{helm} did not render the chart: {type(problem).__name__}") from None

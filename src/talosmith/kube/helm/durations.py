@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-_NANOSECONDS = {
-    "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "μs": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
-_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+from talosmith.desired.config.govalues import format_duration, parse_duration
 
 
 class GoDuration(int):
     """Nanoseconds, printed as Go does: 1h30m0s."""
 
     def __str__(self) -> str:
-        total = abs(int(self))
-        sign = "-" if self < 0 else ""
-        if total == 0:
-            return "0s"
-        for unit, size in (("ns", 1), ("µs", 10**3), ("ms", 10**6)):
-            if total < size * 1000:
-                return f"{sign}{_decimal(total, size)}{unit}"
-        hours, rest = divmod(total, 3600 * 10**9)
-        minutes, rest = divmod(rest, 60 * 10**9)
-        lead = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-        return f"{sign}{lead}{_decimal(rest, 10**9)}s"
-
-
-def _decimal(amount: int, size: int) -> str:
-    whole, rest = divmod(amount, size)
-    if not rest:
-        return str(whole)
-    return f"{whole}.{str(rest).zfill(len(str(size)) - 1).rstrip('0')}"
+        return format_duration(int(self))
 
 
 def to_duration(value: Any) -> GoDuration:
@@ -49,19 +22,12 @@ def to_duration(value: Any) -> GoDuration:
         return value
     if isinstance(value, str):
         text = value.strip()
-        parts = _PART.findall(text.lstrip("+-"))
-        if parts and "".join(number + unit for number, unit in parts) == text.lstrip("+-"):
-            total = sum(_exact(number, _NANOSECONDS[unit]) for number, unit in parts)
-            return GoDuration(-total if text.startswith("-") else total)
+        with suppress(ValueError):
+            return GoDuration(parse_duration(text))
         return GoDuration(int(float(text) * 10**9))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"unsupported duration type {type(value).__name__}")
     return GoDuration(int(value * 10**9))
-
-
-def _exact(number: str, size: int) -> int:
-    whole, _, rest = number.partition(".")
-    return int(whole or "0") * size + (int(rest) * size // 10 ** len(rest) if rest else 0)
 
 
 def _in(unit: int, *, whole: bool = False) -> Callable[[Any], int | float]:
