@@ -28,7 +28,7 @@ async def main(count: int, network: str) -> None:
                 lab.control.create(f"m-{number}")
                 if number % 50 == 0:
                     await asyncio.sleep(0)
-            while any(one.run is None or one.run.stage != "maintenance" for one in lab.world.machines.values()):
+            while not all(one.runs("apid") for one in lab.world.machines.values()):  # from then on they answer
                 await asyncio.sleep(0.05)
             addresses = [machine.address for machine in lab.world.machines.values()]
             print(json.dumps({"addresses": addresses, "memory_mb": memory_mb()}), flush=True)  # noqa: T201
