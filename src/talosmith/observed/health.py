@@ -22,6 +22,7 @@ LIMIT = 900.0
 STEADY = 3  # rounds in a row in which all is well; twice as many each time that it was and then was not
 _STEADIEST = 12
 BETWEEN = 0.25  # seconds from one of them to the next
+_WORTH_LISTENING = 0.1  # seconds: it takes a moment until all nodes are listened to
 _LONG = 1.0  # a look that takes longer is itself worth telling
 _SOON, _SELDOM, _SLOWING = 0.05, 2.0, 0.04  # how long to wait before looking again, if nobody tells anything
 
@@ -127,7 +128,8 @@ class _Waiter:
                 if good >= steady:
                     return
                 if good:
-                    listener.begin()
+                    if between >= _WORTH_LISTENING:
+                        listener.begin()
                     await asyncio.sleep(between)
                     good = good if listener.changes == changes else 0
                 else:

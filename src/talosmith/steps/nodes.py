@@ -23,6 +23,7 @@ from talosmith.talos import ApplyMode, NotInMaintenance, NotReady, NotTrusted, T
 _TRY_FOR = timedelta(seconds=60)
 _CONSOLE_AFTER = 120.0  # seconds without an answer, until its console is worth a look
 _CONSOLE_LINES = 5
+_NOT_SO_SOON = 0.1  # seconds: each look is a whole handshake, and an installation takes longer
 _STEADY = 3  # answers in a row after a change of the network
 
 
@@ -53,7 +54,8 @@ class FirstConfig(OnNode):
                     raise
                 raise Temporary(f"{silent}{await _console(context, self.name)}", hint=silent.hint) from None
 
-        await until(look, report, "waiting for Talos with its config", stop=context.stop_wanted)
+        what = "waiting for Talos with its config"
+        await until(look, report, what, stop=context.stop_wanted, soon=_NOT_SO_SOON)
 
     async def _apply(self, context: Context, report: Report) -> None:
         node = await self._find(context, report)

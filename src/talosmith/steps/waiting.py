@@ -17,8 +17,8 @@ from talosmith.plan.step import Report
 
 T = TypeVar("T")
 
-_SOON, _SELDOM = 0.02, 1.0
-_SLOWING = 0.02  # of the time already waited: a wait is at most this much longer than it had to be
+_SOON, _SELDOM = 0.015, 1.0
+_SLOWING = 0.01  # of the time already waited: a wait is at most this much longer than it had to be
 _FEW = 8  # waits at a time; where there are more, each looks less often
 _waiting = 0
 
@@ -32,11 +32,17 @@ def _never() -> bool:
 
 
 async def until(
-    look: Callable[[], Awaitable[T | None]], report: Report, what: str, *, stop: Callable[[], bool] = _never
+    look: Callable[[], Awaitable[T | None]],
+    report: Report,
+    what: str,
+    *,
+    stop: Callable[[], bool] = _never,
+    soon: float = _SOON,
 ) -> T:
     """What `look` returns once it is something. It may raise `Temporary`; then the reason is told.
 
-    `stop` is asked before each look, for waits that need not be sat out when the run is asked to stop.
+    `stop` is asked before each look, for waits that need not be sat out when the run is asked to stop. `soon` is when
+    to look again at first: later, where a look costs something and nobody waits for the answer.
     """
     began = time.monotonic()
     with _one_more():
@@ -50,11 +56,11 @@ async def until(
                 report(f"{what}: {wrong}", wrong.hint)
             if found is not None:
                 return found
-            await pause(time.monotonic() - began)
+            await pause(time.monotonic() - began, soon)
 
 
-async def pause(waited: float) -> None:
-    await anyio.sleep(min(_SELDOM, (_SOON + waited * _SLOWING) * max(1.0, _waiting / _FEW)))
+async def pause(waited: float, soon: float = _SOON) -> None:
+    await anyio.sleep(min(_SELDOM, (soon + waited * _SLOWING) * max(1.0, _waiting / _FEW)))
 
 
 @contextmanager
