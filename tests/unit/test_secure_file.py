@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -144,3 +145,70 @@ def test_an_interrupt_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pyte
 def test_a_missing_folder_is_said(write: Writer, tmp_path: Path) -> None:
     with pytest.raises(SecretsError, match="No such file or directory"):
         write(tmp_path / "missing" / "secret", b"content")
+
+
+@both
+def test_what_is_planted_under_the_temporary_name_is_not_used(
+    write: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even whoever guesses the name: a link there is not followed, and a file there is not written into."""
+    monkeypatch.setattr(secrets, "token_hex", lambda size: "guessed")
+    target = tmp_path / "elsewhere"
+    target.write_bytes(b"not ours")
+    path = tmp_path / "secret"
+    planted = path if write is create_secret else tmp_path / ".secret.guessed.tmp"
+    planted.symlink_to(target)
+    with pytest.raises(SecretsError):
+        write(path, b"topsecret")
+    planted.unlink()
+    planted.write_bytes(b"opened by somebody before")
+    with pytest.raises(SecretsError):
+        write(path, b"topsecret")
+    assert target.read_bytes() == b"not ours"
+    assert planted.read_bytes() == b"opened by somebody before"
+
+
+def test_temporary_names_cannot_be_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    real = os.replace
+
+    def replace(source: str, *rest: str, **folders: int) -> None:
+        seen.append(source)
+        real(source, *rest, **folders)
+
+    monkeypatch.setattr(os, "replace", replace)
+    for _ in range(20):
+        write_secret(tmp_path / "secret", b"content")
+    chance = {name.removeprefix(".secret.").removesuffix(".tmp") for name in seen}
+    assert len(chance) == 20
+    assert all(len(bytes.fromhex(one)) >= 8 for one in chance)
+
+
+def test_killed_between_any_two_calls_it_is_the_old_file_or_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what a power cut may take is on the disk before it counts: first the content, then the name."""
+    path = tmp_path / "secret"
+    path.write_bytes(b"old")
+    calls: list[str] = []
+    contents: list[bytes] = []
+
+    def watched(name: str) -> Callable[..., object]:
+        real = getattr(os, name)
+
+        def call(*arguments: object, **more: object) -> object:
+            contents.append(path.read_bytes())
+            result = real(*arguments, **more)
+            contents.append(path.read_bytes())
+            folder = name == "fsync" and stat.S_ISDIR(os.fstat(arguments[0]).st_mode)  # type: ignore[arg-type]
+            calls.append("fsync of the folder" if folder else name)
+            return result
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in ("write", "fsync", "replace"):
+            patch.setattr(os, name, watched(name))
+        write_secret(path, b"new")
+    assert calls == ["write", "fsync", "replace", "fsync of the folder"]
+    assert contents == [b"old"] * 5 + [b"new"] * 3

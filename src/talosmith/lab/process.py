@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from talosmith.environment import for_children
 from talosmith.errors import Permanent, Temporary, UsageError
 from talosmith.inventory.secure_file import make_private_folder, write_secret
 from talosmith.lab.client import LabClient
@@ -178,7 +179,13 @@ def _spawn(place: Place) -> None:
     with place.log_file.open("ab") as log:
         place.log_file.chmod(0o600)
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+            env=for_children(),
         )
     if (
         not _wait(lambda: place.running_file.exists() or process.poll() is not None, _START)

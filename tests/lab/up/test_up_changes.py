@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -110,6 +111,32 @@ def test_a_control_plane_goes_only_when_that_is_confirmed(here: Here) -> None:
     one_etcd(here, THREE)
     is_done(here, "--confirm", "mine")
     converged(here, THREE[:2])
+
+
+def test_a_control_plane_that_cannot_leave_etcd_stays(here: Here) -> None:
+    brought_up(here, 3, 0)
+    here.write(2, 0)
+    here.lab.add_fault("fail", ["cp-3"], method="EtcdLeaveCluster")
+    failed = here.up("--confirm", "mine", "--limit", "3")
+    assert failed.code == 1, failed.said
+    assert "cp-3" in failed.out and "not done within 3 s" in failed.out, failed.said
+    assert sorted(here.machines()) == THREE and here.done("machine.delete") == 0
+    one_etcd(here, THREE)
+    here.lab.clear_faults()
+    is_done(here, "--confirm", "mine")
+    one_etcd(here, THREE[:2])
+    assert sorted(here.machines()) == THREE[:2]
+
+
+def test_without_anything_kept_the_cluster_is_found_as_it_is(here: Here) -> None:
+    """On another computer, or after the state folder was lost: machines tell whose they are."""
+    brought_up(here, 3, 1)
+    shutil.rmtree(here.state_folder)
+    for name in ("talosconfig", "kubeconfig"):
+        (here.folder / name).unlink()
+    assert not [step for step in here.steps() if not step.startswith(("files/", "cluster/"))]
+    is_done(here)
+    converged(here, [*THREE, "w-1"])
 
 
 @pytest.mark.parametrize("name", ["w-1", "cp-1", "cp-3"])

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.lab.up.outcomes import converged
+from tests.lab.up.outcomes import converged, one_etcd
 from tests.lab.up.places import DESTROY, UP, Here
 
 pytestmark = pytest.mark.slow
@@ -80,6 +80,30 @@ def test_up_of_three_control_planes_killed_here_and_there(places: Places, group:
         return killed
 
     assert at_every_event(places, group, scenario, every=5) >= 1
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_a_change_killed_here_and_there(places: Places, group: int) -> None:
+    """One control plane's machine is gone and made again, another leaves, a worker comes."""
+    change = (*UP, "--confirm", "mine")
+
+    def scenario(here: Here, number: int) -> bool:
+        here.write(3, 1)
+        assert here.up().code == 0
+        here.lab.delete("cp-1")
+        here.write(2, 2)
+        killed = killed_twice(here, *change, number=number)
+        again = here.run(*change)
+        assert again.code == 0, (number, again.said)
+        assert here.steps() == []
+        assert sorted(here.machines()) == ["cp-1", "cp-2", "w-1", "w-2"]
+        made = {key.partition(" ")[0]: one["done"] for key, one in here.calls().items() if "machine.create" in key}
+        assert made == {"cp-1": 2, "cp-2": 1, "cp-3": 1, "w-1": 1, "w-2": 1}
+        assert here.done("Bootstrap") == 1
+        one_etcd(here, ["cp-1", "cp-2"])
+        return killed
+
+    assert at_every_event(places, group, scenario, every=3) >= 3
 
 
 @pytest.mark.parametrize("group", range(GROUPS))

@@ -116,10 +116,10 @@ class ProcessWatch:
             time.sleep(0.01)
 
 
-def talosmith(here: Here, *argv: str) -> subprocess.CompletedProcess[bytes]:
+def talosmith(here: Here, *argv: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
     """A process that begins from nothing, as a user's does."""
     command = [sys.executable, "-m", "talosmith", argv[0], "-i", str(here.folder), *argv[1:]]
-    env = {**here.env, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    env = {**here.env, "PYTHONPATH": os.environ.get("PYTHONPATH", ""), **variables}
     return subprocess.run(command, env=env, capture_output=True, check=False, timeout=180)
 
 
@@ -152,6 +152,20 @@ def test_a_whole_life_tells_no_secret(here: Here, output: str) -> None:
     assert search({**written, **files(here)}, secrets) == ["config/sops/age/keys.txt"]
     assert search(written, keys) == ["cluster/kubeconfig", "cluster/talosconfig"]
     assert timeline.exists() and any(name.endswith("journal.sqlite") for name in written)
+
+
+def test_a_key_in_our_environment_is_not_handed_on(here: Here) -> None:
+    """The user keeps it there for us; the lab, which goes on when we are done, has no use for it."""
+    here.write(1, 0)
+    key = age_key(here)
+    (here.root / "config" / "sops" / "age" / "keys.txt").unlink()
+    others = {"PROXMOX_TOKEN": "canary-of-a-token", "AWS_SECRET_ACCESS_KEY": "canary-of-a-key"}
+    ended = talosmith(here, *UP, SOPS_AGE_KEY=key, HARMLESS="and-handed-on", **others)
+    assert ended.returncode == 0, ended.stderr.decode()
+    pid = json.loads((here.lab_folder / "lab.json").read_text())["pid"]
+    handed = Path(f"/proc/{pid}/environ").read_bytes()
+    assert b"HARMLESS=and-handed-on" in handed
+    assert search({"lab": handed}, {key.encode(), b"canary-of"}) == []
 
 
 def test_files_and_folders_are_for_their_owner_alone(here: Here) -> None:

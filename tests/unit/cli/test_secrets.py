@@ -257,6 +257,30 @@ def test_secrets_are_found_where_they_are_named(folder: Path, monkeypatch: pytes
             secrets.value_of(reference)
 
 
+def test_git_is_given_no_secret_in_the_clear(empty: Path, bundle: Bundle, talosmith: Talosmith) -> None:
+    """A folder as `init` makes it, and all that is written there by the names that the documentation gives."""
+    home = empty.parent / "home"
+    assert talosmith("init", home, "--no-input", "--name", "dev", "--provider", "lab")[0] == 0
+    create_secrets(home, bundle)
+    for command in (
+        ["render", "configs", "--out", home / "rendered"],
+        ["render", "talosconfig", "--out", home / "talosconfig"],
+        ["secrets", "export", "--out", home / "secrets.yaml"],
+    ):
+        assert talosmith(*command, "-i", home)[0] == 0
+    written = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file()).decode("latin-1")
+    canaries = _secrets_of(bundle)
+    assert all(canary in written for canary in canaries), "they are there, for git to take"
+    git = ["git", "-C", str(home)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "-A"], check=True)
+    names = subprocess.run([*git, "ls-files"], check=True, capture_output=True, text=True).stdout.split()
+    assert {"cluster.yaml", "secrets.sops.yaml", ".sops.yaml"} <= set(names)
+    staged = "".join((home / name).read_text(encoding="latin-1") for name in names)
+    assert [canary for canary in canaries if canary in staged] == []
+    assert "PRIVATE KEY" not in staged and "AGE-SECRET-KEY" not in staged
+
+
 @pytest.mark.slow
 def test_no_secret_is_seen_anywhere(folder: Path, bundle: Bundle, tmp_path: Path) -> None:
     """The canary: every secret of the bundle, and the key, searched in all that commands print and leave behind."""

@@ -217,7 +217,7 @@ def test_killed_between_any_two_steps_of_making_and_writing_it_is_whole(
 # Disks that are full, broken, or only to be read
 
 
-@pytest.mark.parametrize("limit", [0, 64, 4000, 4096, 9000, 21_000, 30_000, 50_000])
+@pytest.mark.parametrize("limit", [0, 64, 4000, 4096, 9000, 21_000, 30_000, 34_000, 42_000, 50_000])
 def test_no_room_for_a_write_stops_the_run_in_time_and_breaks_nothing(limit: int, tmp_path: Path) -> None:
     """No file may grow past `limit`, so writes fail as on a full disk; small limits do not even let it begin."""
     process = start(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from talosmith.desired import pki
 from talosmith.desired.pki import CertificateAndKey
 from talosmith.errors import Permanent, Temporary
 from talosmith.kube import (
@@ -20,6 +21,7 @@ from talosmith.kube import (
     Limits,
     NotKubernetes,
     NotReady,
+    NotTrusted,
     Ref,
     Snapshot,
     TooLarge,
@@ -228,3 +230,12 @@ async def test_an_answer_that_leads_elsewhere(authority: CertificateAndKey, conn
     async with serve(authority, lambda asked: away) as server, connect(server) as client:
         with pytest.raises(NotKubernetes):
             await client.get(ONE)
+
+
+async def test_a_server_of_another_authority_gets_no_token(authority: CertificateAndKey, connect: Connect) -> None:
+    """Whoever steps in between, with an authority of the same name."""
+    another = pki.new_authority("kubernetes", pki.KeyKind.ECDSA_P256)
+    async with serve(another, lambda asked: Reply(200, ITEM)) as server, connect(server) as client:
+        with pytest.raises(NotTrusted):
+            await client.get(ONE)
+    assert server.asked == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,31 @@ def test_patches_applied_once_give_what_patches_applied_to_each_node_give(make: 
     each = make(text, **{name: patch + "# ${node.name}\n" for name, patch in patches.items()})
     for node in once.nodes:
         assert documents(once, node.name) == documents(each, node.name)
+
+
+@pytest.mark.slow
+def test_ten_times_as_many_nodes_cost_ten_times_as_much(make: Make) -> None:
+    """One good look is enough: whatever else the machine does may cost, but never makes a square a line."""
+    patches = {"global__1": "machine: {sysctls: {x: '1'}}\n", "global__2": "machine: {env: {A: '${node.name}'}}\n"}
+    few, many = (
+        make(
+            "network: {node_cidr: 10.64.0.0/14, vip: 10.64.0.9, pod_cidr: 10.128.0.0/9}\nmetal: {}\n"
+            "controlplane: {count: 3, disk: /dev/sda, interface: eth0}\n"
+            f"workers: {{count: {count - 3}, disk: /dev/sda, interface: eth0}}\n",
+            **patches,
+        )
+        for count in (100, 1000)
+    )
+    ratios: list[float] = []
+    while not ratios or (ratios[-1] > 12 and len(ratios) < 8):
+        ratios.append(_cpu(many, 1000) / _cpu(few, 100))
+    assert ratios[-1] <= 12, ratios
+
+
+def _cpu(cluster: Cluster, count: int) -> float:
+    began = time.process_time()
+    assert sum(1 for _ in MachineConfigs(cluster, BUNDLE)) == count
+    return time.process_time() - began
 
 
 def test_a_dollar_can_be_written(make: Make) -> None:

@@ -173,7 +173,9 @@ class _Node(Server):
 
 
 @asynccontextmanager
-async def serving(context: ssl.SSLContext, *, port: int = 0, **handlers: Handler) -> AsyncIterator[Address]:
+async def serving(
+    context: ssl.SSLContext, *, host: str = LOOPBACK, port: int = 0, **handlers: Handler
+) -> AsyncIterator[Address]:
     """A node that answers what is given as `SERVICE_Method=handler`, and UNIMPLEMENTED to the rest."""
     chosen: dict[str, dict[str, Handler]] = {name: {} for name in BASES}
     for key, handler in handlers.items():
@@ -181,10 +183,10 @@ async def serving(context: ssl.SSLContext, *, port: int = 0, **handlers: Handler
         assert hasattr(BASES[service], method), key
         chosen[service][method] = handler
     server = _Node([_servicer(base, chosen[name]) for name, base in BASES.items()])
-    await server.start(LOOPBACK, port, ssl=context)
+    await server.start(host, port, ssl=context)
     try:
         assert isinstance(server._server, asyncio.Server)
-        yield Address(LOOPBACK, server._server.sockets[0].getsockname()[1])
+        yield Address(host, server._server.sockets[0].getsockname()[1])
     finally:
         server.close()
         server.cut()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import socket
 import ssl
 import struct
 import time
@@ -14,12 +15,13 @@ import anyio
 import pytest
 from h2.events import RequestReceived, StreamEnded
 
+from talosmith.desired.pki import CertificateAndKey
 from talosmith.errors import UsageError
 from talosmith.talos import Address, Credentials, Limits, TalosClient, TalosNode, TooSlow, Unreachable, sweep
 from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.common_pb2 import Data
 from tests.unit.talos.conftest import PATIENT
-from tests.unit.talos.server import Http2Peer, answer, listening, serving
+from tests.unit.talos.server import Http2Peer, answer, listening, server_context, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -388,3 +390,16 @@ async def test_an_open_connection_takes_little_memory(client: TalosClient, conte
         assert len(inner._ssl_buffer) <= 32 * 1024
         assert await node.hostname() == "cp-1"
         assert len(inner._ssl_buffer) <= 32 * 1024
+
+
+async def test_a_node_with_nothing_but_ipv6(client: TalosClient, authority: CertificateAndKey) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    context = server_context(authority, names=("::1",))
+    async with serving(context, host="::1", machine_Hostname=Counting()) as address:
+        assert await client.node(f"[::1]:{address.port}").hostname() == "cp-1"
+        assert f"[::1]:{address.port}" in repr(client.node(address, "cp-1"))
+    with pytest.raises(Unreachable, match="nothing listens"):
+        await client.node(f"[::1]:{address.port}").hostname()

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from talosmith import files
+from talosmith.environment import for_children
 
 _PR_SET_PDEATHSIG = 1
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
@@ -87,6 +88,7 @@ class Child:
                 stdout=descriptor,
                 stderr=descriptor,
                 cwd=self._folder,
+                env=for_children(),
                 preexec_fn=_ends_with_parent(),
             )
         finally:

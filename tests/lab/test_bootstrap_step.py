@@ -1,0 +1,142 @@
+"""The step that starts etcd: not before everybody has said that it has none, nor where somebody else was quicker."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from talosmith.errors import Permanent
+from talosmith.lab import joining, services
+from talosmith.steps.context import Context, RunOptions
+from talosmith.steps.etcd import BootstrapEtcd
+from talosmith.talos import Limits, TalosClient
+from tests.lab.observe_worlds import LabWorld, desired_of, lab_world
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+STEP = BootstrapEtcd("cp-1")
+NAMES = ("cp-1", "cp-2", "cp-3")
+HASTY = Limits(connect_timeout=0.5, call_timeout=1.0)
+
+
+def nothing(text: str, hint: str = "") -> None:
+    """Nobody listens."""
+
+
+@pytest.fixture
+async def world(tmp_path: Path, network: str) -> AsyncIterator[LabWorld]:
+    async with lab_world(tmp_path, network, 1, 0) as made:
+        made.create("cp-1")
+        yield made
+
+
+def context(world: LabWorld, folder: Path, before: Callable[[], None] = lambda: None) -> Context:
+    """`before` happens when all were asked, and right before etcd is started."""
+    return Context(
+        desired=world.desired,
+        provider=world.provider,
+        talos=world.talos,
+        maintenance=world.maintenance,
+        options=RunOptions(folder=folder),
+        may_write=before,
+    )
+
+
+def started_by_another(world: LabWorld, name: str = "cp-1", *, stopped: bool = False) -> Callable[[], None]:
+    def start() -> None:
+        machine = world.server.world.machines[name]
+        joining.bootstrap(world.server.world, machine)
+        if stopped:
+            services.stop(world.server.world, machine, "etcd")
+        world.server.engine.commit()
+
+    return start
+
+
+@pytest.fixture
+async def three(tmp_path: Path, network: str) -> AsyncIterator[LabWorld]:
+    """Three control planes, which know their config and wait; whoever does not answer is given up soon."""
+    async with lab_world(tmp_path, network, 3, 0) as made:
+        made.create(*NAMES)
+        await made.configure(*NAMES)
+        await made.until(lambda: all(made.server.world.machines[name].service("etcd") for name in NAMES))
+        async with TalosClient.from_bundle(made.desired.bundle, limits=HASTY) as hasty:
+            made.talos = hasty
+            yield made
+
+
+@pytest.mark.parametrize(
+    ("node", "fault"),
+    [
+        *((name, "refuse") for name in NAMES),
+        *(("cp-3", fault) for fault in ("power-loss", "hang", "partition", "fail")),
+    ],
+)
+async def test_one_that_has_not_said_is_enough_to_start_nothing(
+    three: LabWorld, tmp_path: Path, node: str, fault: str
+) -> None:
+    three.control.add_fault(fault, machines=[node])
+    begun: list[str] = []
+    asked = context(three, tmp_path, lambda: begun.append("it is about to be started"))
+    named = 0
+
+    def hear(text: str, hint: str = "") -> None:
+        nonlocal named
+        named += text.startswith(f"asking all control planes for etcd: {node} (")
+        if named == 2:  # it was asked again, too
+            asking.cancel()
+
+    with anyio.fail_after(30), anyio.CancelScope() as asking:
+        await STEP.run(asked, hear)
+    assert asking.cancelled_caught and not begun
+    assert three.control.status()["etcd"] == []
+    three.control.clear_faults()
+    if fault == "power-loss":
+        three.control.power_on([node])
+    with anyio.fail_after(60):
+        await STEP.run(asked, nothing)
+    (cluster,) = three.control.status()["etcd"]
+    assert "cp-1" in cluster["members"]
+
+
+@pytest.mark.parametrize("node", NAMES)
+async def test_one_that_has_data_is_enough_to_start_nothing(three: LabWorld, tmp_path: Path, node: str) -> None:
+    started_by_another(three, node, stopped=True)()
+    (before,) = three.control.status()["etcd"]
+    with anyio.fail_after(30):
+        await STEP.run(context(three, tmp_path), nothing)
+    (after,) = three.control.status()["etcd"]
+    assert after["id"] == before["id"]
+    assert three.control.calls().get("cp-1 Bootstrap") is None, "it was not even tried"
+
+
+async def test_who_was_quicker_has_done_it_if_it_is_this_clusters_etcd(world: LabWorld, tmp_path: Path) -> None:
+    await world.configure("cp-1")
+    with anyio.fail_after(30):
+        await STEP.run(context(world, tmp_path, started_by_another(world)), nothing)
+    (cluster,) = world.control.status()["etcd"]
+    assert cluster["members"] == {"cp-1": "voter"}
+    assert await STEP.done(context(world, tmp_path))
+
+
+async def test_data_without_a_member_is_not_taken_for_done(world: LabWorld, tmp_path: Path) -> None:
+    await world.configure("cp-1")
+    there = context(world, tmp_path, started_by_another(world, stopped=True))
+    with anyio.move_on_after(3) as waited:
+        await STEP.run(there, nothing)
+    assert waited.cancelled_caught, "it was taken for done, although etcd does not run"
+    assert len(world.control.status()["etcd"]) == 1
+
+
+async def test_another_clusters_node_starts_nothing(world: LabWorld, tmp_path: Path, network: str) -> None:
+    theirs = desired_of(tmp_path / "theirs", network, 1, 0)
+    await world.until(lambda: world.stages() == {"maintenance"})
+    node = world.maintenance.node(str(theirs.nodes["cp-1"].node.ip))
+    await world.patiently(lambda: node.apply_config(theirs.nodes["cp-1"].config))
+    await world.until(lambda: world.stages() == {"booting"})
+    with anyio.fail_after(30), pytest.raises(Permanent, match="not signed by this cluster's authority"):
+        await STEP.run(context(world, tmp_path), nothing)
+    assert world.control.status()["etcd"] == []
