@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import resource
 import signal
@@ -19,6 +20,7 @@ def serve(name: str) -> None:
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # clients that leave without a word are no news
     with place.held():
         _many_files()
+        gc.freeze()  # code stays; only what happens in the lab may become garbage
         asyncio.run(_serve(place))
 
 

@@ -99,6 +99,8 @@ class World:
     # Who reaches whom
 
     def active(self, kind: FaultKind, machine: str) -> Fault | None:
+        if not self.faults:  # as nearly always, and this is asked all the time
+            return None
         return next((one for one in self.faults.values() if one.kind == kind and one.is_for(machine)), None)
 
     def strike(self, kind: FaultKind, machine: str, method: str = "") -> Fault | None:
