@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from talosmith.lab import configure, hardware, joining, life, sequences
+from talosmith.lab import configure, hardware, joining, life, sequences, settle
 from talosmith.lab.machine import Machine
 from tests.lab.lab_worlds import Configs, Lab
 
@@ -215,6 +215,25 @@ def test_the_same_seed_gives_the_same_history(configs: Configs) -> None:
 
     assert history(7) == history(7)
     assert history(7) != history(8)
+
+
+@pytest.mark.parametrize(("late", "lost"), [(0.0, 0.0), (0.4, 0.4), (5.0, 20.0)])
+def test_being_late_with_one_thing_does_not_make_all_others_late(configs: Configs, late: float, lost: float) -> None:
+    """Unless the lab stood still: then it goes on from where it was."""
+
+    def boots(late: float) -> float:
+        lab = Lab(configs, "realistic")
+        life.power_on(lab.world, hardware.create(lab.world, "w-1"))
+        settle.settle(lab.world)
+        began, steps = lab.clock.now, 0
+        while (due := lab.world.timeline.next_due()) is not None:
+            lab.clock.now = max(lab.clock.now, due + late)
+            assert settle.next_thing(lab.world)
+            steps += 1
+        assert steps > 8
+        return lab.clock.now - began
+
+    assert boots(late) - boots(0.0) == pytest.approx(lost, abs=lost / 2)
 
 
 def test_a_deleted_machine_is_a_member_that_never_comes_back(lab: Lab) -> None:

@@ -15,6 +15,7 @@ from talosmith.lab.machine import Machine
 from talosmith.lab.trust import signer_of
 from talosmith.lab.world import World
 
+_LATEST = 1.0  # seconds: a lab that stood still for longer goes on from now
 _MOST_ROUNDS = 100_000  # far more than any world needs; a mistake must not hang the lab
 
 _ON_MACHINE: dict[str, Callable[[World, Machine], None]] = {
@@ -58,12 +59,20 @@ def settle(world: World) -> None:
 
 
 def next_thing(world: World) -> bool:
-    """Let the next thing happen that is due by now; whether there was one."""
-    key = world.timeline.pop(world.now())
-    if key is None:
+    """Let the next thing happen that is due by now; whether there was one.
+
+    A lab that is late because it has much to do does not make what follows late as well.
+    """
+    now, due = world.now(), world.timeline.next_due()
+    key = world.timeline.pop(now)
+    if key is None or due is None:
         return False
-    _happen(world, key)
-    settle(world)
+    world.due = max(due, now - _LATEST)
+    try:
+        _happen(world, key)
+        settle(world)
+    finally:
+        world.due = None
     return True
 
 

@@ -42,6 +42,7 @@ class World:
         self.blobs: dict[str, bytes] = {}  # uploaded snapshots by digest
         self.counter = 0
         self.timeline = Timeline()
+        self.due: float | None = None  # when that was due which happens now
         self.records: list[Record] = []  # since they were last taken
         self.changed: set[str] = set()  # machines, since somebody last looked
         self.changed_clusters: set[str] = set()
@@ -154,7 +155,11 @@ class World:
 
     def after(self, subject: str, what: str, wait: Wait, *of: object) -> None:
         """Let `what` happen to the subject once the wait is over, unless that is so already."""
-        self.timeline.ensure(Key(subject, what), self.now() + self.pace.duration(wait, subject, *of))
+        self.timeline.ensure(Key(subject, what), self.moment() + self.pace.duration(wait, subject, *of))
+
+    def moment(self) -> float:
+        """From when on things take their time: now, or when that was due which happens now."""
+        return self.now() if self.due is None else self.due
 
     def pulled(self, machine: Machine, *images: str) -> None:
         """Images that the machine has from now on."""
