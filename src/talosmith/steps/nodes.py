@@ -18,11 +18,15 @@ from talosmith.steps.action import OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.guard import through_gate
 from talosmith.steps.waiting import pause, until
-from talosmith.talos import ApplyMode, NotInMaintenance, NotReady, NotTrusted, TalosError, TalosNode
+from talosmith.talos import ApplyMode, InMaintenance, NotInMaintenance, NotReady, NotTrusted, TalosError, TalosNode
 
 _TRY_FOR = timedelta(seconds=60)
 _CONSOLE_AFTER = 120.0  # seconds without an answer, until its console is worth a look
 _CONSOLE_LINES = 5
+_BACK_AGAIN = (
+    "it has its config, and is in maintenance mode all the same: what the config asks for cannot be done, such as an "
+    "install disk that is not there; its console, or `talosctl dmesg --insecure`, tells"
+)
 _NOT_SO_SOON = 0.1  # seconds: each look is a whole handshake, and an installation takes longer
 _STEADY = 3  # answers in a row after a change of the network
 
@@ -49,6 +53,8 @@ class FirstConfig(OnNode):
         async def look() -> bool | None:
             try:
                 return await _answer(context.configured(self.name))
+            except InMaintenance as waiting:
+                raise Temporary(str(waiting), hint=_BACK_AGAIN) from None
             except Temporary as silent:
                 if anyio.current_time() - began < _CONSOLE_AFTER:
                     raise

@@ -26,4 +26,5 @@ def converged(here: Here, names: Iterable[str], *, created: int = 1, bootstraps:
 def one_etcd(here: Here, members: Iterable[str]) -> None:
     (cluster,) = here.etcd()
     assert cluster["members"] == dict.fromkeys(members, "voter")
+    assert cluster["size"] == len(cluster["members"]), "a member is there twice"
     assert cluster["quorum"]

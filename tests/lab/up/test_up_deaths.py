@@ -187,6 +187,17 @@ def test_a_machine_boots_again_before_it_gets_its_config(here: Here) -> None:
     converged(here, ["cp-1", "w-1"])
 
 
+def test_a_config_that_cannot_be_carried_out_is_told_of(here: Here) -> None:
+    here.write(1, 0, more="patches: [{machine: {install: {disk: /dev/nope}}}]\n")
+    ended = here.up(*LIMIT)
+    assert ended.code == 1, ended.said
+    assert "is in maintenance mode" in ended.out and "such as an install disk that is not there" in ended.out
+    here.write(1, 0)
+    works = here.up()
+    assert works.code == 0, works.said
+    converged(here, ["cp-1"])
+
+
 def test_health_that_comes_and_goes_is_not_health(here: Here) -> None:
     here.write(1, 1)
     assert here.up("--skip", "cluster/health").code == 0

@@ -45,6 +45,7 @@ def describe_cluster(world: World, cluster: Cluster) -> dict[str, Any]:
         "id": cluster.uid,
         "leader": leader.machine if leader else "",
         "quorum": bool(cluster.can_lead(world)),
+        "size": len(cluster.members),
         "members": {
             one.machine: "learner" if one.learner else "voter" if cluster.followed_by(one, world) else "cut off"
             for one in cluster.members.values()
