@@ -19,6 +19,7 @@ from talosmith.talos import (
     NotTrusted,
     TalosClient,
     TalosError,
+    TalosNode,
     Unsupported,
 )
 from tests.contract.worlds import World, applied, bootstrapped, eventually, joined
@@ -152,6 +153,16 @@ async def test_power(world: World) -> None:
         assert [member.id for member in after] == [member.id for member in before]
 
 
+async def _removed(by: TalosNode, member: int) -> None:
+    """Right after an election a real etcd takes itself for unhealthy, for as long as its connections are new."""
+
+    async def remove() -> bool:
+        await by.etcd_remove(member)
+        return True
+
+    await eventually(remove, bool)
+
+
 async def test_three_control_planes_lose_their_leader(world: World) -> None:
     """Joining, leadership, quorum without the leader, and removal by id: of the dead member, then of a living one."""
     machines = await world.fresh(3)
@@ -178,13 +189,13 @@ async def test_three_control_planes_lose_their_leader(world: World) -> None:
             alive[0].etcd_status, lambda status: status.leader and names.get(status.leader) not in ("", dead)
         )
         assert names[status.leader] != dead
-        await alive[0].etcd_remove(next(id_ for id_, name in names.items() if name == dead))
+        await _removed(alive[0], next(id_ for id_, name in names.items() if name == dead))
         for node in alive:
             left = await eventually(lambda node=node: node.etcd_members(timeout=5), lambda found: len(found) == 2)
             assert {member.hostname for member in left} == set(nodes) - {dead}
         kept, removed = alive
         number = (await removed.etcd_status()).member_id
-        await kept.etcd_remove(number)
+        await _removed(kept, number)
         assert [member.id for member in await joined(kept, 1)] == [(await kept.etcd_status()).member_id]
         with pytest.raises(NotFound):
             await kept.etcd_remove(number)

@@ -136,7 +136,7 @@ def settle(world: World, machine: Machine) -> None:
         if step.waits:
             if Key(machine.name, "sequence") not in world.timeline:
                 wait = sum(world.pace.duration(one, machine.name, machine.boots, step.task) for one in step.waits)
-                world.timeline.ensure(Key(machine.name, "sequence"), world.moment() + wait)
+                world.timeline.ensure(Key(machine.name, "sequence"), world.later(wait))
             return
         if step.hold and not HOLDS[step.hold](world, machine):
             return

@@ -155,11 +155,14 @@ class World:
 
     def after(self, subject: str, what: str, wait: Wait, *of: object) -> None:
         """Let `what` happen to the subject once the wait is over, unless that is so already."""
-        self.timeline.ensure(Key(subject, what), self.moment() + self.pace.duration(wait, subject, *of))
+        self.timeline.ensure(Key(subject, what), self.later(self.pace.duration(wait, subject, *of)))
 
-    def moment(self) -> float:
-        """From when on things take their time: now, or when that was due which happens now."""
-        return self.now() if self.due is None else self.due
+    def later(self, seconds: float) -> float:
+        """When they are over, counted from when that was due which happens now: being late does not make all late.
+
+        What takes no time comes after whatever is under way, so that machines that do the same do it together.
+        """
+        return (self.now() if self.due is None or not seconds else self.due) + seconds
 
     def pulled(self, machine: Machine, *images: str) -> None:
         """Images that the machine has from now on."""

@@ -183,7 +183,7 @@ class Work:
         self.wait(controller, what, key, self.world.pace.duration(wait, key, *of) * factor)
 
     def wait(self, controller: Controller, what: str, key: str, seconds: float) -> None:
-        self.world.timeline.ensure(self._wait_key(controller, what, key), self.world.moment() + seconds)
+        self.world.timeline.ensure(self._wait_key(controller, what, key), self.world.later(seconds))
 
     def cancel(self, controller: Controller, what: str, key: str) -> None:
         self.world.timeline.cancel(self._wait_key(controller, what, key))
