@@ -213,6 +213,7 @@ class Session:
         """`limit`: seconds that a step may take, if it would give itself more."""
         if self._lock is None:
             raise AssertionError("a plan is run inside `writing`")
+        stopping = stopping or Stopping()
         if plan.blocked:
             raise Permanent(f"this is not done: {'; '.join(plan.blocked)}", hint="see `talosmith plan`")
         if self.new_secrets:
@@ -231,7 +232,7 @@ class Session:
                 options=options,
                 may_write=self._lock.check,
                 told=lambda text: events.emit("note", text),
-                stop_wanted=lambda: stopping is not None and stopping.wanted,
+                stop_wanted=lambda: stopping.ending,
             )
             if self.observed is not None:
                 context.know(self.observed)

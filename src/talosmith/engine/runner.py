@@ -188,6 +188,7 @@ class _Run:
         except Exception as problem:
             if self._problem is None:
                 self._problem = self._taken_over() or explained(problem)
+                self._stopping.give_up()
                 if isinstance(self._problem, LockLost):
                     self._cancel()
                 else:

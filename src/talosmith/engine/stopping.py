@@ -26,6 +26,7 @@ class Stopping:
     def __init__(self) -> None:
         self._wanted = anyio.Event()
         self._urgent = anyio.Event()
+        self._given_up = False
 
     def ask(self) -> None:
         """Once: at a safe point. Again: at once."""
@@ -34,6 +35,15 @@ class Stopping:
     @property
     def wanted(self) -> bool:
         return self._wanted.is_set()
+
+    @property
+    def ending(self) -> bool:
+        """Nothing new is to begin: somebody wants it so, or the run cannot go on."""
+        return self.wanted or self._given_up
+
+    def give_up(self) -> None:
+        """The run itself comes to its end; nobody has asked for it."""
+        self._given_up = True
 
     @property
     def urgent(self) -> bool:

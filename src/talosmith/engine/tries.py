@@ -68,9 +68,10 @@ class Tries:
             self._last, self._hint = str(ended), ended.hint
             wait = pause(attempt, ended.retry_after, time.deadline - anyio.current_time())
             self._tell("step-retrying", self._last, self._step, attempt=attempt, wait=round(wait, 3))
-            with anyio.move_on_after(wait):
-                await self._stopping.until_wanted()
-            if self._stopping.wanted:
+            if not self._stopping.ending:
+                with anyio.move_on_after(wait):
+                    await self._stopping.until_wanted()
+            if self._stopping.ending:
                 return None
 
     async def _once(self) -> bool | TalosmithError:

@@ -9,10 +9,12 @@ from engine_actions import Fake, Heard, plan_of
 from talosmith.engine.failures import Internal
 from talosmith.engine.lock import LockLost
 from talosmith.engine.runner import run
+from talosmith.engine.stopping import Stopping
 from talosmith.errors import ExitCode, Permanent, TalosmithError, Temporary
-from talosmith.events import Events
+from talosmith.events import Event, Events
 from talosmith.model.secret import Secret
 from talosmith.plan.step import Report
+from talosmith.steps.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -141,3 +143,24 @@ async def test_whoever_has_lost_the_lock_begins_nothing_and_ends_what_runs() -> 
     assert outcome.exit_code == ExitCode.LOCK_HELD
     assert ended == ["long"]
     assert [action.runs for action in actions] == [1, 0, 1, 0, 0]
+
+
+async def test_when_nobody_can_be_told_any_more_nobody_waits_for_long() -> None:
+    """Such as with a full disk: a step that waits for its turn to change something gives that up."""
+    stopping = Stopping()
+
+    def listener(event: Event) -> None:
+        if event.kind == "step-done":
+            raise OSError("no space left on device")
+
+    async def never() -> None:
+        return None
+
+    async def wait(report: Report) -> None:
+        await until(never, report, "waiting for it", stop=lambda: stopping.ending)
+
+    plan = plan_of([Fake("a"), Fake("b", body=wait, limit=60)])
+    with anyio.fail_after(10):
+        outcome = await run(plan, None, Events(listener), stopping=stopping)
+    assert outcome.left == ("b",) and outcome.problem is not None
+    assert not stopping.wanted and outcome.exit_code == ExitCode.RESUMABLE
