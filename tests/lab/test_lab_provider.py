@@ -148,7 +148,7 @@ async def test_a_lab_keeps_its_clock_and_says_so(cluster: Cluster, tmp_path: Pat
     await made_for(cluster).create(specs(cluster)[0])
     changed = made_for(inventory(tmp_path, network, "fast"))
     (warning,) = [one for one in await changed.preflight(specs(cluster)) if one.level == "warning"]
-    assert "`instant`" in warning.cause and "`fast`" in warning.evidence
+    assert "`clock: instant`" in warning.cause and "`clock: fast`" in warning.evidence
     assert len(await changed.find()) == 1
 
 

@@ -230,18 +230,24 @@ def _secret(value: Any) -> SecretRef:
 
 def _fingerprint(value: Any) -> str:
     """In base64, as Talos writes it on the console; hex is taken too."""
-    text = _text(value, "a fingerprint").strip().replace(":", "")
-    try:
-        digest = bytes.fromhex(text) if len(text) == 64 else base64.b64decode(text, validate=True)
-    except (ValueError, binascii.Error):
-        digest = b""
-    if len(digest) != 32:
+    found = fingerprint_in(_text(value, "a fingerprint"))
+    if not found:
         raise wrong(
             f"`{value}` is not a fingerprint of a certificate",
             why="a machine in maintenance mode shows it on its console: 44 characters of base64",
             fix="copy it from there; 64 hexadecimal digits are fine too",
         )
-    return base64.b64encode(digest).decode()
+    return found
+
+
+def fingerprint_in(text: str) -> str:
+    """In base64, from base64 or hex, with or without colons; empty if it is none."""
+    plain = text.strip().replace(":", "")
+    try:
+        digest = bytes.fromhex(plain) if len(plain) == 64 else base64.b64decode(plain, validate=True)
+    except (ValueError, binascii.Error):
+        return ""
+    return base64.b64encode(digest).decode() if len(digest) == 32 else ""
 
 
 def _label_key(value: Any) -> str:

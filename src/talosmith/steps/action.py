@@ -9,16 +9,33 @@ from talosmith.plan.step import Disruption
 from talosmith.steps.context import Context
 
 
+class _Harmless:
+    """Until it says otherwise, an action disturbs nobody, changes nothing, and is never done already."""
+
+    __slots__ = ()
+
+    limit: ClassVar[float] = 300.0
+    makes: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def disruption(self) -> Disruption:
+        return "none"
+
+    def calls(self) -> tuple[str, ...]:
+        return self.makes
+
+    async def done(self, context: Context) -> bool:
+        return False
+
+
 @dataclass(frozen=True, slots=True)
-class OnNode:
+class OnNode(_Harmless):
     """An action on one node. `key` is `<area>/<node>/<verb>`, or without the verb."""
 
     name: str
 
     area: ClassVar[str] = "node"
     verb: ClassVar[str] = ""
-    limit: ClassVar[float] = 300.0
-    makes: ClassVar[tuple[str, ...]] = ()
 
     @property
     def key(self) -> str:
@@ -28,24 +45,12 @@ class OnNode:
     def subject(self) -> str:
         return self.name
 
-    @property
-    def disruption(self) -> Disruption:
-        return "none"
-
-    def calls(self) -> tuple[str, ...]:
-        return self.makes
-
-    async def done(self, context: Context) -> bool:
-        return False
-
 
 @dataclass(frozen=True, slots=True)
-class OnCluster:
+class OnCluster(_Harmless):
     """An action on the cluster as a whole."""
 
     name: ClassVar[str]
-    limit: ClassVar[float] = 300.0
-    makes: ClassVar[tuple[str, ...]] = ()
 
     @property
     def key(self) -> str:
@@ -54,13 +59,3 @@ class OnCluster:
     @property
     def subject(self) -> str:
         return ""
-
-    @property
-    def disruption(self) -> Disruption:
-        return "none"
-
-    def calls(self) -> tuple[str, ...]:
-        return self.makes
-
-    async def done(self, context: Context) -> bool:
-        return False

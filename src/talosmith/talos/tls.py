@@ -7,7 +7,6 @@ certificate it made itself at boot, so there the fingerprint is all there is to 
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import ssl
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from cryptography.x509.oid import NameOID
 from talosmith.desired import pki
 from talosmith.desired.certificate_file import show_certificate
 from talosmith.errors import UsageError
+from talosmith.model.values import fingerprint_in
 from talosmith.talos.credentials import Credentials
 
 MAINTENANCE_NAME = "maintenance-service.talos.dev"
@@ -55,17 +55,13 @@ def fingerprint(certificate: bytes) -> str:
 
 def read_fingerprint(text: str) -> str:
     """The same form from base64 or from hex, with or without colons."""
-    plain = text.strip().replace(":", "")
-    try:
-        digest = bytes.fromhex(plain) if len(plain) == 64 else base64.b64decode(plain, validate=True)
-    except (ValueError, binascii.Error):
-        digest = b""
-    if len(digest) != 32:
+    found = fingerprint_in(text)
+    if not found:
         raise UsageError(
             f"{text!r} is not a fingerprint of a certificate",
             hint="Talos shows it on the console: 44 characters of base64. 64 hex digits are fine too.",
         )
-    return base64.b64encode(digest).decode()
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 import time
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from tests.lab.up.outcomes import converged, one_etcd
 from tests.lab.up.places import Here
+from tests.lab.up.watching import Watching
 
 pytestmark = pytest.mark.slow
 
@@ -52,29 +52,18 @@ def test_a_setting_that_needs_no_reboot(here: Here) -> None:
     converged(here, ["cp-1", "w-1"])
 
 
-class Watch:
-    """Looks at the lab from outside, as often as it can, and keeps the largest number of control planes away."""
+class Watch(Watching):
+    """Keeps the largest number of control planes that are away at once."""
 
     def __init__(self, here: Here) -> None:
+        super().__init__()
         self.most = 0
         self.looks = 0
-        self._here = here
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look)
+        self._lab = here.lab
 
-    def __enter__(self) -> Watch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        lab = self._here.lab
-        while not self._over.is_set():
-            self.most = max(self.most, sum(machine["stage"] != "running" for machine in lab.machines()))
-            self.looks += 1
+    def look(self) -> None:
+        self.most = max(self.most, sum(machine["stage"] != "running" for machine in self._lab.machines()))
+        self.looks += 1
 
 
 @pytest.mark.parametrize("how", ["config", "size"])

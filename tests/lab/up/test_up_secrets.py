@@ -9,7 +9,6 @@ import os
 import stat
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 import yaml
 
 from tests.lab.up.places import UP, Here
+from tests.lab.up.watching import Watching
 
 pytestmark = pytest.mark.slow
 
@@ -86,34 +86,24 @@ def search(places: Mapping[str, bytes], secrets: set[bytes]) -> list[str]:
     return sorted(name for name, content in places.items() if any(secret in content for secret in secrets))
 
 
-class ProcessWatch:
-    """Reads the arguments and environments of all processes that belong to this place, as often as it can."""
+class ProcessWatch(Watching):
+    """Reads the arguments and environments of all processes that belong to this place."""
 
     def __init__(self, here: Here) -> None:
+        super().__init__()
         self._mark = f"XDG_STATE_HOME={here.state}".encode()
         self.seen: dict[str, bytes] = {}
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look)
 
-    def __enter__(self) -> ProcessWatch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._over.is_set():
-            for process in Path("/proc").glob("[0-9]*"):
-                try:
-                    environment = (process / "environ").read_bytes()
-                    if self._mark in environment:
-                        self.seen[f"{process.name} environment"] = environment
-                        self.seen[f"{process.name} arguments"] = (process / "cmdline").read_bytes()
-                except OSError:
-                    continue
-            time.sleep(0.01)
+    def look(self) -> None:
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (process / "environ").read_bytes()
+                if self._mark in environment:
+                    self.seen[f"{process.name} environment"] = environment
+                    self.seen[f"{process.name} arguments"] = (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+        time.sleep(0.01)
 
 
 def talosmith(here: Here, *argv: str, **variables: str) -> subprocess.CompletedProcess[bytes]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from talosmith.errors import Permanent
 from talosmith.events import Event, Events
 from talosmith.plan.step import Disruption, Plan, Report, Step
 
@@ -52,6 +53,10 @@ class Fake:
 def plan_of(actions: Sequence[Fake], needs: Mapping[str, Sequence[str]] | None = None) -> Plan:
     steps = [Step(action=one, reason="wanted", needs=tuple((needs or {}).get(one.key, ()))) for one in actions]
     return Plan(operation="up", cluster="demo", steps=tuple(steps))
+
+
+async def refuse(report: Report) -> None:
+    raise Permanent("the node says no", hint="ask it nicely")
 
 
 class Heard:

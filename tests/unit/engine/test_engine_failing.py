@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from engine_actions import Fake, Heard, plan_of
+from engine_actions import Fake, Heard, plan_of, refuse
 
 from talosmith.engine.failures import Internal
 from talosmith.engine.lock import LockLost
@@ -17,15 +17,6 @@ from talosmith.plan.step import Report
 from talosmith.steps.waiting import until
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-async def refuse(report: Report) -> None:
-    raise Permanent("the node says no", hint="ask it nicely")
 
 
 async def test_a_failure_says_what_and_how_to_go_on() -> None:

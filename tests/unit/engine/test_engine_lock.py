@@ -29,11 +29,6 @@ Begin = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Begin]:
     """Starts a process that takes the lock."""
     made: list[subprocess.Popen[str]] = []

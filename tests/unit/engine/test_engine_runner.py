@@ -8,7 +8,7 @@ import time
 
 import anyio
 import pytest
-from engine_actions import Fake, Heard, nothing, plan_of
+from engine_actions import Fake, Heard, nothing, plan_of, refuse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,15 +18,6 @@ from talosmith.events import Event, Events
 from talosmith.plan.step import Plan, Report, Step, kind_of
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-async def refuse(report: Report) -> None:
-    raise Permanent("the node says no", hint="ask it nicely")
 
 
 # Random graphs

@@ -27,11 +27,6 @@ PROCESS = Path(__file__).with_name("engine_process.py")
 CTRL_C = b"\x03"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def stopped_run(actions: list[Fake], times: int, heard: Heard, needs: dict[str, list[str]]) -> Outcome:
     """Asks to stop as soon as everything without needs has begun."""
     stopping = Stopping()

@@ -21,11 +21,6 @@ from talosmith.plan.step import Report
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Lossy(Fake):
     """Does what it should, and then says that it does not know."""
 

@@ -24,6 +24,7 @@ from grpclib.server import Server
 from talosmith.desired import pki
 from talosmith.desired.pki import CertificateAndKey, KeyKind
 from talosmith.talos import Address, Credentials
+from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.cluster_grpc import ClusterServiceBase
 from talosmith.talos.proto.cosi_grpc import StateBase
 from talosmith.talos.proto.image_grpc import ImageServiceBase
@@ -304,3 +305,27 @@ def refusing(context: ssl.SSLContext, *others: ssl.SSLContext, then_gone: bool =
             listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join(timeout=5)
+
+
+class Counting:
+    """Answers with the hostname, and keeps count of the connections and of the calls at work."""
+
+    def __init__(self, name: str = "cp-1", *, pause: float = 0.0, wait_for: int = 0) -> None:
+        self.name = name
+        self.pause = pause
+        self.wait_for = wait_for
+        self.peers: set[Any] = set()
+        self.metadata: list[dict[str, str]] = []
+        self.at_work = self.most_at_work = 0
+
+    async def __call__(self, stream: Any) -> None:
+        await stream.recv_message()
+        self.peers.add(stream.peer.addr())
+        self.metadata.append(dict(stream.metadata))
+        self.at_work += 1
+        self.most_at_work = max(self.most_at_work, self.at_work)
+        await asyncio.sleep(self.pause)
+        while self.most_at_work < self.wait_for:
+            await asyncio.sleep(0.01)
+        self.at_work -= 1
+        await stream.send_message(wire.HostnameResponse(messages=[wire.Hostname(hostname=self.name)]))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import socket
 import ssl
 import struct
 import time
-from contextlib import AsyncExitStack
 from typing import Any
 
 import anyio
@@ -16,38 +14,13 @@ import pytest
 from h2.events import RequestReceived, StreamEnded
 
 from talosmith.desired.pki import CertificateAndKey
-from talosmith.errors import UsageError
-from talosmith.talos import Address, Credentials, Limits, TalosClient, TalosNode, TooSlow, Unreachable, sweep
+from talosmith.talos import Credentials, Limits, TalosClient, TooSlow, Unreachable
 from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.common_pb2 import Data
 from tests.unit.talos.conftest import PATIENT
-from tests.unit.talos.server import Http2Peer, answer, listening, server_context, serving
+from tests.unit.talos.server import Counting, Http2Peer, answer, listening, server_context, serving
 
 pytestmark = pytest.mark.anyio
-
-
-class Counting:
-    """Answers with the hostname, and keeps count of the connections and of the calls at work."""
-
-    def __init__(self, name: str = "cp-1", *, pause: float = 0.0, wait_for: int = 0) -> None:
-        self.name = name
-        self.pause = pause
-        self.wait_for = wait_for
-        self.peers: set[Any] = set()
-        self.metadata: list[dict[str, str]] = []
-        self.at_work = self.most_at_work = 0
-
-    async def __call__(self, stream: Any) -> None:
-        await stream.recv_message()
-        self.peers.add(stream.peer.addr())
-        self.metadata.append(dict(stream.metadata))
-        self.at_work += 1
-        self.most_at_work = max(self.most_at_work, self.at_work)
-        await asyncio.sleep(self.pause)
-        while self.most_at_work < self.wait_for:
-            await asyncio.sleep(0.01)
-        self.at_work -= 1
-        await stream.send_message(wire.HostnameResponse(messages=[wire.Hostname(hostname=self.name)]))
 
 
 async def test_all_calls_to_a_node_share_one_connection(client: TalosClient, context: ssl.SSLContext) -> None:
@@ -178,73 +151,6 @@ async def test_a_stream_that_is_left_early_is_ended_at_the_node(client: TalosCli
             await ended.wait()
         assert await node.hostname() == "cp-1"
     assert lines == ["line"] * 3
-
-
-async def test_a_sweep_keeps_results_and_errors_by_node(credentials: Credentials, context: ssl.SSLContext) -> None:
-    handlers = [Counting(f"node-{number}", pause=0.02) for number in range(20)]
-    async with AsyncExitStack() as stack:
-        places = [await stack.enter_async_context(serving(context, machine_Hostname=handler)) for handler in handlers]
-        async with listening(_closed) as dead:
-            pass
-        client = await stack.enter_async_context(TalosClient(credentials, limits=PATIENT))
-        nodes = [client.node(place, handler.name) for place, handler in zip(places, handlers, strict=True)]
-        swept = await sweep([*nodes, client.node(dead, "dead")], lambda node: node.hostname(), at_once=8)
-    assert swept.results == {handler.name: handler.name for handler in handlers}
-    assert list(swept.errors) == ["dead"]
-    assert isinstance(swept.errors["dead"], Unreachable)
-
-
-async def _closed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    return None
-
-
-async def test_a_sweep_asks_no_more_nodes_at_once_than_it_may(client: TalosClient) -> None:
-    now = most = 0
-
-    async def ask(node: TalosNode) -> str:
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        await asyncio.sleep(0.001)
-        now -= 1
-        return node.name
-
-    nodes = [client.node(Address("10.0.0.1", 1000 + number)) for number in range(100)]
-    swept = await sweep(nodes, ask, at_once=7)
-    assert most == 7
-    assert len(swept.results) == 100
-
-
-async def test_garbage_is_looked_for_seldom_while_many_are_asked(client: TalosClient) -> None:
-    before = gc.get_threshold()
-    assert 0 < before[0] < 10_000
-    seen: set[int] = set()
-
-    async def ask(node: TalosNode) -> None:
-        seen.add(gc.get_threshold()[0])
-
-    await sweep([client.node(f"10.0.0.{number}") for number in range(100)], ask)
-    assert min(seen) >= 10_000
-    assert gc.get_threshold() == before
-
-
-async def test_a_sweep_refuses_two_nodes_of_one_name(client: TalosClient) -> None:
-    async def ask(node: TalosNode) -> str:
-        return node.name
-
-    with pytest.raises(UsageError, match="cp-1"):
-        await sweep([client.node("10.0.0.1", "cp-1"), client.node("10.0.0.2", "cp-1")], ask)
-
-
-async def test_a_mistake_of_the_caller_is_not_taken_for_a_nodes_error(
-    client: TalosClient, context: ssl.SSLContext
-) -> None:
-    async def broken(node: TalosNode) -> None:
-        raise KeyError("mine")
-
-    with pytest.raises(ExceptionGroup) as caught:
-        await sweep([client.node("10.0.0.1")], broken)
-    assert isinstance(caught.value.exceptions[0], KeyError)
 
 
 async def test_a_node_prints_its_name_and_address_and_nothing_else(client: TalosClient) -> None:

@@ -73,26 +73,21 @@ class BackgroundLab:
             process.look_for_programs(place.made() if place.exists() else self._made)
         except UsageError as problem:
             found.append(Finding(level="error", check="the lab's Kubernetes", cause=str(problem), fix=problem.hint))
-        if place.exists() and (kept := place.made().kubernetes) != self._made.kubernetes:
-            found.append(
-                Finding(
-                    level="warning",
-                    check="the lab's Kubernetes",
-                    cause=f"the lab {self.name!r} was made with `kubernetes: {kept}`, and keeps it",
-                    evidence=f"the inventory says `{self._made.kubernetes}`",
-                    fix="destroy the cluster and bring it up again to change it",
+        kept = place.made() if place.exists() else self._made
+        for what, was, wanted in (
+            ("Kubernetes", f"kubernetes: {kept.kubernetes}", f"kubernetes: {self._made.kubernetes}"),
+            ("clock", f"clock: {kept.clock}", f"clock: {self._made.clock}"),
+        ):
+            if was != wanted:
+                found.append(
+                    Finding(
+                        level="warning",
+                        check=f"the lab's {what}",
+                        cause=f"the lab {self.name!r} was made with `{was}`, and keeps it",
+                        evidence=f"the inventory says `{wanted}`",
+                        fix="destroy the cluster and bring it up again to change it",
+                    )
                 )
-            )
-        if place.exists() and place.made().clock != self._made.clock:
-            found.append(
-                Finding(
-                    level="warning",
-                    check="the lab's clock",
-                    cause=f"the lab {self.name!r} was made with the clock `{place.made().clock}`, and keeps it",
-                    evidence=f"the inventory says `{self._made.clock}`",
-                    fix="destroy the cluster and bring it up again to change it",
-                )
-            )
         return found or [Finding(level="ok", check="the lab", evidence=self.name)]
 
     @property
