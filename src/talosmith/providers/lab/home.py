@@ -69,11 +69,11 @@ class BackgroundLab:
                     f"machines: talosmith lab stop {holder.name} --delete",
                 )
             )
+        kept = place.made() if place.exists() else self._made
         try:
-            process.look_for_programs(place.made() if place.exists() else self._made)
+            process.look_for_programs(kept)
         except UsageError as problem:
             found.append(Finding(level="error", check="the lab's Kubernetes", cause=str(problem), fix=problem.hint))
-        kept = place.made() if place.exists() else self._made
         for what, was, wanted in (
             ("Kubernetes", f"kubernetes: {kept.kubernetes}", f"kubernetes: {self._made.kubernetes}"),
             ("clock", f"clock: {kept.clock}", f"clock: {self._made.clock}"),
