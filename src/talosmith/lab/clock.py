@@ -33,7 +33,7 @@ _REALISTIC: Mapping[Wait, tuple[float, float]] = {
 }  # fmt: skip
 _FAST: Mapping[Wait, tuple[float, float]] = {
     "firmware": (0.05, 0.15), "kernel": (0.1, 0.3), "network": (0.02, 0.05), "time": (0.01, 0.03), "pull": (0.1, 0.2),
-    "install": (0.1, 0.2), "stop": (0.05, 0.1), "poweroff": (0.02, 0.05), "kexec": (0.05, 0.1), "wipe": (0.05, 0.1),
+    "install": (0.1, 0.2), "stop": (0.05, 0.1), "poweroff": (1, 1), "kexec": (0.05, 0.1), "wipe": (0.05, 0.1),
     "service": (0.01, 0.03), "image": (0.05, 0.1), "etcd-start": (0.05, 0.1), "etcd-join": (0.05, 0.1),
     "etcd-promote": (0.1, 0.3), "election": (0.1, 0.2), "static-pods": (0.2, 0.4), "kubelet": (0.05, 0.1),
     "node-ready": (0.1, 0.2), "vip": (0.1, 0.3), "node-grace": (1.5, 1.5), "node-eviction": (3, 3),
@@ -41,9 +41,11 @@ _FAST: Mapping[Wait, tuple[float, float]] = {
     "rollout-deadline": (30, 30),
 }  # fmt: skip
 # Without any time at all, a node that restarts would be taken for lost, and what fails would fail for ever at once.
+# Who asks a node to shut down listens to its events only then: gone at once, it would be waited for in vain.
 _INSTANT: Mapping[Wait, tuple[float, float]] = {
     **dict.fromkeys(_FAST, (0.0, 0.0)),
-    "node-grace": (0.5, 0.5), "node-eviction": (1, 1), "pod-restart": (0.2, 0.2), "rollout-deadline": (10, 10),
+    "poweroff": (1, 1), "node-grace": (0.5, 0.5), "node-eviction": (1, 1), "pod-restart": (0.2, 0.2),
+    "rollout-deadline": (10, 10),
 }  # fmt: skip
 PACES: Mapping[PaceName, Mapping[Wait, tuple[float, float]]] = MappingProxyType(
     {"instant": _INSTANT, "fast": _FAST, "realistic": _REALISTIC}

@@ -46,9 +46,9 @@ def test_reboot(cluster: LabCluster, name: str) -> None:
 
 def test_shutdown(cluster: LabCluster) -> None:
     said = cluster.ctl("shutdown", "-n", "<w-2>", "--wait", "--timeout", "40s")
-    assert said.code == 0 and "events check condition met" in said.all, said.all
     cluster.wait("the power to go", lambda: power(cluster, "w-2") == "off")
     cluster.lab("machine", "power-on", "w-2")
+    assert said.code == 0 and "events check condition met" in said.all, said.all
 
 
 def power(lab: LabCluster, name: str) -> str:
