@@ -1,4 +1,7 @@
-"""Take a cluster away: only what carries its tags, or proves by its certificate to be its own. The secrets stay."""
+"""Take a cluster away: only what carries its tags, or proves by its certificate to be its own. The secrets stay.
+
+Some of its nodes only: then the cluster goes on without them, and each is taken out of it first.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass, field
 from talosmith.desired.target import Desired
 from talosmith.model.machines import Machine
 from talosmith.observed.world import NodeSeen, Observed, Unknown
+from talosmith.operations.removal import members_by_name, take_out
 from talosmith.plan.builder import PlanBuilder, Selection
 from talosmith.plan.step import Plan
 from talosmith.steps.machines import DestroyMachine
@@ -21,20 +25,53 @@ class DestroyOptions:
 
 def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan:
     plan = PlanBuilder("destroy", desired.cluster.name)
+    goes_on = _goes_on(desired, observed, options.selection)
     for name, seen in (*observed.nodes.items(), *observed.others.items()):
+        if options.selection.targets and name not in options.selection.targets:
+            continue
         if isinstance(seen.machine, Unknown):
             plan.block(f"it is not known whether {name} has a machine: {seen.machine.why}")
-        elif isinstance(seen.machine, Machine):
-            _destroy(plan, name, seen, options)
+        elif isinstance(seen.machine, Machine) and _may_go(plan, name, seen, options):
+            if goes_on:
+                _take_out(plan, observed, name, seen, options)
+            else:
+                _destroy(plan, name, options)
+    if goes_on and any(name in desired.nodes for name in options.selection.targets):
+        plan.note("what the inventory still has, the next `talosmith up` makes anew")
     return plan.freeze(options.selection)
 
 
-def _destroy(plan: PlanBuilder, name: str, seen: NodeSeen, options: DestroyOptions) -> None:
+def _goes_on(desired: Desired, observed: Observed, selection: Selection) -> bool:
+    """Whether a control plane stays."""
+    others = [name for name, seen in observed.others.items() if _leads(seen)]
+    staying = {*(node.name for node in desired.controlplanes), *others} - set(selection.targets)
+    return bool(selection.targets and staying)
+
+
+def _may_go(plan: PlanBuilder, name: str, seen: NodeSeen, options: DestroyOptions) -> bool:
     if options.creates:  # found by its tags
-        plan.add(DestroyMachine(name), "it belongs to this cluster")
-    elif seen.stranger:
+        return True
+    if seen.stranger:
         plan.note(f"{name} is left alone: {seen.stranger}")
-    elif seen.configured:
-        plan.add(ResetNode(name), "it proves to be a node of this cluster")
     elif isinstance(seen.stage, Unknown):
         plan.note(f"{name} does not answer and is left as it is: {seen.stage.why}")
+    return seen.configured and not seen.stranger
+
+
+def _destroy(plan: PlanBuilder, name: str, options: DestroyOptions) -> None:
+    if options.creates:
+        plan.add(DestroyMachine(name), "it belongs to this cluster")
+    else:
+        plan.add(ResetNode(name), "it proves to be a node of this cluster")
+
+
+def _take_out(plan: PlanBuilder, observed: Observed, name: str, seen: NodeSeen, options: DestroyOptions) -> None:
+    """With all the care that a node gets which leaves the inventory."""
+    if _leads(seen) and not members_by_name(observed) and observed.bootstrapped is not False:
+        plan.block(f"whether etcd needs {name} is not known: no control plane says who its members are")
+        return
+    take_out(plan, observed, name, seen, "it was asked for", plan.keys(), creates=options.creates)
+
+
+def _leads(seen: NodeSeen) -> bool:
+    return isinstance(seen.machine, Machine) and seen.machine.role == "controlplane"

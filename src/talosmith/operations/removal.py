@@ -21,7 +21,7 @@ MANY = 2  # nodes that may go without being asked for twice
 
 def forget_lost_members(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
     """A control plane that comes back empty joins as a new member; the old one must be out before."""
-    members = _members(observed)
+    members = members_by_name(observed)
     for wanted in desired.nodes.values():
         seen = observed.nodes[wanted.name]
         if seen.machine is not None and seen.stage != "maintenance":
@@ -51,7 +51,9 @@ def remove_others(plan: PlanBuilder, observed: Observed, *, creates: bool) -> No
         elif seen.machine is None and not creates:
             plan.note(f"{name} is in the cluster, but not in the inventory, and nobody knows where it is")
         else:
-            gone[name] = _remove(plan, observed, name, seen, before, creates=creates)
+            gone[name] = take_out(
+                plan, observed, name, seen, "the inventory no longer has it", before, creates=creates
+            )
             before = [*before, *gone[name]]
     erased = {name: [key for key in keys if key.endswith("/reset")] for name, keys in gone.items()}
     leading = {name: keys for name, keys in gone.items() if _leads(observed, name, observed.others[name])}
@@ -68,17 +70,23 @@ def _confirm(plan: PlanBuilder, what: str, gone: dict[str, list[str]]) -> None:
     plan.confirm(f"{what}: {', '.join(names)}", of=[key for name in names for key in gone[name]])
 
 
-def _remove(
-    plan: PlanBuilder, observed: Observed, name: str, seen: NodeSeen, before: list[str], *, creates: bool
+def take_out(
+    plan: PlanBuilder,
+    observed: Observed,
+    name: str,
+    seen: NodeSeen,
+    reason: str,
+    before: list[str],
+    *,
+    creates: bool,
 ) -> list[str]:
-    """One after the other: what comes next needs all of it."""
+    """Out of a cluster that goes on. One after the other: what comes next needs all of it."""
     actions: list[Action] = []
-    reason = "the inventory no longer has it"
     registered = isinstance(observed.kubernetes, dict) and name in observed.kubernetes
-    alive = seen.configured
+    alive = seen.configured and not seen.stranger
     if registered and alive:
         actions.append(Drain(name))
-    members = _members(observed).get(name, [])
+    members = members_by_name(observed).get(name, [])
     actions += [LeaveEtcd(name) if alive else RemoveMember(name, member.id) for member in members[:1]]
     has_machine = isinstance(seen.machine, Machine)
     if has_machine and alive and not creates:
@@ -97,11 +105,11 @@ def _remove(
 
 def _leads(observed: Observed, name: str, seen: NodeSeen) -> bool:
     role = seen.machine.role if isinstance(seen.machine, Machine) else ""
-    return role == "controlplane" or name in _members(observed)
+    return role == "controlplane" or name in members_by_name(observed)
 
 
-def _members(observed: Observed) -> dict[str, list[EtcdMemberSeen]]:
-    """By the names they have; as all control planes list them."""
+def members_by_name(observed: Observed) -> dict[str, list[EtcdMemberSeen]]:
+    """etcd's members as all control planes list them, by the names they have."""
     found: dict[int, EtcdMemberSeen] = {}
     for seen in (*observed.nodes.values(), *observed.others.values()):
         if isinstance(seen.etcd, EtcdSeen):

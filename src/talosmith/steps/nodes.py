@@ -28,6 +28,10 @@ _BACK_AGAIN = (
     "install disk that is not there; its console, or `talosctl dmesg --insecure`, tells"
 )
 _NOT_SO_SOON = 0.1  # seconds: each look is a whole handshake, and an installation takes longer
+_READS_ONCE = (
+    "see what its console says. If the inventory was wrong about its network: a machine reads its config only once, "
+    "so correct it, then `talosmith destroy --target {name}` and `talosmith up`"
+)
 _STEADY = 3  # answers in a row after a change of the network
 
 
@@ -58,7 +62,8 @@ class FirstConfig(OnNode):
             except Temporary as silent:
                 if anyio.current_time() - began < _CONSOLE_AFTER:
                     raise
-                raise Temporary(f"{silent}{await _console(context, self.name)}", hint=silent.hint) from None
+                hint = _READS_ONCE.format(name=self.name) if context.provider.seeds else silent.hint
+                raise Temporary(f"{silent}{await _console(context, self.name)}", hint=hint) from None
 
         what = "waiting for Talos with its config"
         await until(look, report, what, stop=context.stop_wanted, soon=_NOT_SO_SOON)

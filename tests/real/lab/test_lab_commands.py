@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +88,17 @@ def test_what_happens_is_told_as_it_happens(running: LabCluster, command: list[s
     watcher = running.watching(*command)
     killer = threading.Timer(30, watcher.kill)
     killer.start()
+    told = threading.Event()
+
+    def restart() -> None:
+        """Again and again: not all of them say when they have begun to listen."""
+        while not told.wait(1):
+            running.ctl("service", "kubelet", "restart", "-n", "<w-2>")
+
+    restarting = threading.Thread(target=restart)
+    restarting.start()
     try:
         assert watcher.stdout is not None
-        time.sleep(1)  # until it listens, which only some of them say
-        running.done("service", "kubelet", "restart", "-n", "<w-2>")
         lines = []
         for line in watcher.stdout:
             lines.append(line)
@@ -100,6 +106,8 @@ def test_what_happens_is_told_as_it_happens(running: LabCluster, command: list[s
                 return
         pytest.fail("".join(lines))
     finally:
+        told.set()
+        restarting.join()
         killer.cancel()
         watcher.kill()
         watcher.wait()

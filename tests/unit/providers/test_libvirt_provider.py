@@ -142,12 +142,16 @@ class Silent:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(("after", "told"), [(0.0, "; its console ends with: kernel panic"), (120.0, "")])
-async def test_a_wait_that_gets_long_is_told_with_the_console(
-    monkeypatch: pytest.MonkeyPatch, after: float, told: str
+@pytest.mark.parametrize(
+    ("after", "told", "way_out"),
+    [(0.0, "; its console ends with: kernel panic", "`talosmith destroy --target cp-1`"), (120.0, "", "")],
+    ids=["long", "not yet"],
+)
+async def test_a_wait_that_gets_long_is_told_with_the_console_and_the_way_out(
+    monkeypatch: pytest.MonkeyPatch, after: float, told: str, way_out: str
 ) -> None:
     monkeypatch.setattr(nodes, "_CONSOLE_AFTER", after)
-    reports: list[str] = []
+    reports: list[tuple[str, str]] = []
     context: Any = SimpleNamespace(
         provider=Consoles("kernel panic\n"),
         machines={"cp-1": Machine(id="x", name="cp-1", role="controlplane")},
@@ -155,8 +159,10 @@ async def test_a_wait_that_gets_long_is_told_with_the_console(
         stop_wanted=lambda: bool(reports),
     )
     with pytest.raises(StoppedWaiting):
-        await nodes.FirstConfig("cp-1").run(context, lambda text, hint="": reports.append(text))
-    assert reports == [f"waiting for Talos with its config: nobody answers{told}"]
+        await nodes.FirstConfig("cp-1").run(context, lambda text, hint="": reports.append((text, hint)))
+    ((said, hint),) = reports
+    assert said == f"waiting for Talos with its config: nobody answers{told}"
+    assert way_out in hint and bool(hint) == bool(way_out)
 
 
 class Resizes:

@@ -1,0 +1,54 @@
+"""A node made anew: `destroy --target` takes it out of a cluster that goes on, and `up` makes it again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lab.up.outcomes import one_etcd
+from tests.lab.up.places import DESTROY, Here
+from tests.lab.up.test_up_killed import GROUPS, Places, at_every_event, killed_twice
+
+pytestmark = pytest.mark.slow
+
+ONE = (*DESTROY, "--target", "cp-2")
+
+
+def test_a_control_plane_is_taken_out_and_made_anew(here: Here) -> None:
+    here.write(3, 1)
+    assert here.up().code == 0
+    ended = here.run(*ONE)
+    assert ended.code == 0, ended.said
+    assert "2 of 2 members stay healthy" in ended.said and "`talosmith up` makes anew" in ended.said
+    assert sorted(here.machines()) == ["cp-1", "cp-3", "w-1"]
+    one_etcd(here, ["cp-1", "cp-3"])
+    assert here.up().code == 0
+    one_etcd(here, ["cp-1", "cp-2", "cp-3"])
+    assert here.steps() == [] and here.done("Bootstrap") == 1
+
+
+def test_a_control_plane_that_etcd_needs_stays(here: Here) -> None:
+    here.write(3, 0)
+    assert here.up().code == 0
+    here.lab.power_off("cp-3")
+    ended = here.run(*ONE, "--limit", "5")
+    assert ended.code == 1 and "without `cp-2`, 1 of 2 members are healthy; 2 are needed" in ended.said, ended.said
+    assert {name: machine["power"] for name, machine in here.machines().items()} == {
+        "cp-1": "on", "cp-2": "on", "cp-3": "off",
+    }  # fmt: skip
+    (etcd,) = here.etcd()
+    assert etcd["quorum"] and etcd["size"] == 3
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_killed_here_and_there(places: Places, group: int) -> None:
+    def scenario(here: Here, number: int) -> bool:
+        here.write(3, 0)
+        assert here.up().code == 0
+        killed = killed_twice(here, *ONE, number=number)
+        again = here.run(*ONE)
+        assert again.code == 0, (number, again.said)
+        assert sorted(here.machines()) == ["cp-1", "cp-3"]
+        one_etcd(here, ["cp-1", "cp-3"])
+        return killed
+
+    assert at_every_event(places, group, scenario, every=2) >= 1
