@@ -98,8 +98,17 @@ def take_out(
     effect = spoken(judge("remove", name, observed.etcd())) if _leads(observed, name, seen) else ""
     keys: list[str] = []
     for action in actions:
-        of_etcd = effect if action.key.startswith("etcd/") else ""
-        keys.append(plan.add(action, reason, needs=[*before, *keys], effect=of_etcd))
+        leaving = action.key.startswith("etcd/")
+        out_of_etcd = [key for key in keys if key.startswith("etcd/")] if action.disruption == "wipe" else []
+        keys.append(
+            plan.add(
+                action,
+                reason,
+                needs=[*before, *keys],
+                never_without=out_of_etcd,
+                effect=effect if leaving else "",
+            )
+        )
     return keys
 
 

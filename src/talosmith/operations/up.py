@@ -72,7 +72,10 @@ def _health(plan: PlanBuilder, options: UpOptions) -> None:
 def _machine(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
     if seen.machine is None:
         plan.add(
-            CreateMachine(name), "there is no machine for it", needs=(f"etcd/{name}/remove", f"node/{name}/deleted")
+            CreateMachine(name),
+            "there is no machine for it",
+            needs=(f"node/{name}/deleted",),
+            never_without=(f"etcd/{name}/remove",),
         )
     elif isinstance(seen.machine, Machine) and seen.machine.power == "off":
         plan.add(PowerOn(name), "its machine is off")
@@ -88,7 +91,12 @@ def _first_config(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
         reason = f"it does not answer yet: {seen.stage.why}"
     else:
         reason = "it comes up without one"
-    plan.add(FirstConfig(name), reason, needs=(f"machine/{name}", f"machine/{name}/power", f"etcd/{name}/remove"))
+    plan.add(
+        FirstConfig(name),
+        reason,
+        needs=(f"machine/{name}/power",),
+        never_without=(f"machine/{name}", f"etcd/{name}/remove"),
+    )
 
 
 def _bootstrap(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
@@ -118,14 +126,14 @@ def _joined(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
     touched = any(plan.has(key) for key in (f"machine/{name}", f"machine/{name}/power", f"node/{name}/config"))
     if touched or (seen.configured and not seen.ready):
         reason = "it is new" if touched else "; ".join(seen.unmet) or "it is not ready"
-        needs = (f"machine/{name}/power", f"node/{name}/config", f"node/{name}/reboot", CONTROL_PLANE)
-        plan.add(Joined(name), reason, needs=needs)
+        needs = (f"machine/{name}/power", f"node/{name}/reboot", CONTROL_PLANE)
+        plan.add(Joined(name), reason, needs=needs, never_without=(f"node/{name}/config",))
 
 
 def _seed(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
     """Not before the node is ready: until then its config may be nowhere else."""
     if plan.has(f"machine/{name}") or (isinstance(seen.machine, Machine) and seen.machine.seeded):
-        plan.add(ForgetSeed(name), "it has its config on its own disk then", needs=(f"node/{name}/joined",))
+        plan.add(ForgetSeed(name), "it has its config on its own disk then", never_without=(f"node/{name}/joined",))
 
 
 def _files(plan: PlanBuilder, options: UpOptions) -> None:

@@ -35,15 +35,29 @@ class PlanBuilder:
         self._operation = operation
         self._cluster = cluster
         self._steps: dict[str, Step] = {}
+        self._bound: dict[str, tuple[str, ...]] = {}
         self._notes: list[str] = []
         self._blocked: list[str] = []
         self._confirm: list[tuple[str, tuple[str, ...]]] = []
 
-    def add(self, action: Action, reason: str, *, needs: Iterable[str] = (), effect: str = "") -> str:
-        """The step's key. Needs may name steps that come later, or never come: then they are not needed."""
+    def add(
+        self,
+        action: Action,
+        reason: str,
+        *,
+        needs: Iterable[str] = (),
+        never_without: Iterable[str] = (),
+        effect: str = "",
+    ) -> str:
+        """The step's key. Needs may name steps that come later, or never come: then they are not needed.
+
+        Who selects steps may leave out what is needed, and answers for it; but not what a step is `never_without`.
+        """
         if action.key in self._steps:
             raise AssertionError(f"{action.key} is planned twice")
-        self._steps[action.key] = Step(action=action, reason=reason, needs=tuple(needs), effect=effect)
+        self._bound[action.key] = tuple(never_without)
+        all_needs = (*needs, *self._bound[action.key])
+        self._steps[action.key] = Step(action=action, reason=reason, needs=all_needs, effect=effect)
         return action.key
 
     def has(self, key: str) -> bool:
@@ -66,8 +80,12 @@ class PlanBuilder:
     def freeze(self, selection: Selection | None = None) -> Plan:
         chosen = selection or Selection()
         steps = {key: step for key, step in self._steps.items() if chosen.has(step)}
+        unbound = self._unbound(steps)
+        steps = {key: step for key, step in steps.items() if key not in unbound}
+        also = ", ".join(f"{key} (never without {missing})" for key, missing in unbound.items())
         if self._steps and not steps and (chosen.only or chosen.targets):
-            raise UsageError("none of the plan's steps is chosen", hint=f"it has {', '.join(self._steps)}")
+            hint = f"not done: {also}" if also else f"it has {', '.join(self._steps)}"
+            raise UsageError("none of the plan's steps is chosen", hint=hint)
         kept = [
             replace(step, needs=tuple(dict.fromkeys(need for need in step.needs if need in steps)))
             for step in steps.values()
@@ -76,10 +94,25 @@ class PlanBuilder:
             operation=self._operation,
             cluster=self._cluster,
             steps=ordered(kept),
-            notes=tuple(self._notes),
+            notes=(*self._notes, *([f"also left out: {also}"] if also else [])),
             blocked=tuple(self._blocked),
             confirm=tuple(text for text, of in self._confirm if any(key in steps for key in of)),
         )
+
+    def _unbound(self, chosen: Iterable[str]) -> dict[str, str]:
+        """Of the chosen steps those that must not be done, each with the step it lacks; and who lacks those."""
+        staying, found = dict.fromkeys(chosen), dict[str, str]()
+        while True:
+            lacking = {
+                key: need
+                for key in staying
+                for need in self._bound[key]
+                if need in self._steps and need not in staying
+            }
+            if not lacking:
+                return found
+            found |= lacking
+            staying = {key: None for key in staying if key not in lacking}
 
 
 def ordered(steps: Sequence[Step]) -> tuple[Step, ...]:
