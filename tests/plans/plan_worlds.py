@@ -94,7 +94,7 @@ def _node(
         machine = None
     if kind == "unknown":
         machine = Unknown("the provider does not answer")
-    seen: dict[str, Any] = {"name": name, "machine": machine}
+    seen: dict[str, Any] = {"name": name, "machine": machine, "address": state.get("at", "")}
     if kind == "maintenance":
         seen |= {"stage": "maintenance", "fingerprint": "x"}
     elif kind in ("silent", "unknown"):

@@ -41,7 +41,7 @@ _FAST: Mapping[Wait, tuple[float, float]] = {
     "rollout-deadline": (30, 30),
 }  # fmt: skip
 # Without any time at all, a node that restarts would be taken for lost, and what fails would fail for ever at once.
-# Who asks a node to shut down listens to its events only then: gone at once, it would be waited for in vain.
+# Who asks a node to go for good may listen to its events only after that; what it has missed it never hears.
 _INSTANT: Mapping[Wait, tuple[float, float]] = {
     **dict.fromkeys(_FAST, (0.0, 0.0)),
     "poweroff": (1, 1), "node-grace": (0.5, 0.5), "node-eviction": (1, 1), "pod-restart": (0.2, 0.2),

@@ -34,6 +34,7 @@ _STOP = (
     Step("stopServices", "stopServicesEphemeral", act="stop_ephemeral"),
     Step("stopEverything", "stopAllServices", ("stop",), act="stop_all"),
 )
+_STOP_FOR_GOOD = (Step("cleanup", "stopAllPods", ("stop", "poweroff")), *_STOP[1:])
 _REBOOT = Step("reboot", "reboot", ("kexec",), act="restart")
 _UPGRADE = Step("upgrade", "upgrade", ("pull", "install"), act="upgrade")
 _DRAIN = Step("drain", "cordonAndDrainNode", when="drain")
@@ -60,14 +61,14 @@ SEQUENCES: Mapping[str, tuple[Step, ...]] = {
         Step("startEverything", "startAllServices", act="booted", hold="services_up"),
     ),
     "reboot": (*_STOP, _REBOOT),
-    "shutdown": (_DRAIN, *_STOP, Step("shutdown", "shutdown", ("poweroff",), act="shut_down")),
+    "shutdown": (_DRAIN, *_STOP_FOR_GOOD, Step("shutdown", "shutdown", ("poweroff",), act="shut_down")),
     "upgrade": (_DRAIN, *_STOP[:2], _UPGRADE, _STOP[2], _REBOOT),
     "stageUpgrade": (*_STOP, _REBOOT),
     "reset": (
         _DRAIN,
         Step("leave", "leaveEtcd", act="leave_etcd", when="leave"),
         Step("preReset", "sendResetSignal"),
-        *_STOP,
+        *_STOP_FOR_GOOD,
         Step("reset", "resetSystemDisk", ("wipe",), act="wipe"),
         Step("reboot", "reboot", ("kexec",), act="restart", when="reboot"),
         Step("shutdown", "shutdown", ("poweroff",), act="shut_down", when="!reboot"),

@@ -102,10 +102,11 @@ def _asked(desired: Desired, machines: list[Machine] | Unknown) -> tuple[dict[st
 def _node(desired: Desired, name: str, machine: Machine | Unknown | None) -> Asked:
     wanted = desired.nodes[name]
     reported = machine.addresses if isinstance(machine, Machine) else ()
+    own = () if _with_port(reported) else (str(wanted.node.ip),)  # first: where it also answers is no news then
     return Asked(
         name=name,
         machine=machine,
-        addresses=tuple(dict.fromkeys([*reported, *([] if _with_port(reported) else [str(wanted.node.ip)])])),
+        addresses=tuple(dict.fromkeys((*own, *reported))),
         controlplane=wanted.is_controlplane,
         fingerprint=(machine.fingerprint if isinstance(machine, Machine) else "") or wanted.machine.fingerprint,
     )

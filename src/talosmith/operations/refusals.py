@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from talosmith.desired.target import Desired
+from talosmith.model.machines import Machine
 from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.plan.builder import PlanBuilder
+from talosmith.talos.address import DEFAULT_PORT, Address
 
 
 def refuse(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
+    taken = {
+        address: name
+        for name, seen in (*observed.nodes.items(), *observed.others.items())
+        for address in _addresses(seen)
+    }
     for name, seen in observed.nodes.items():
         _stranger(plan, name, seen)
         if isinstance(seen.machine, Unknown):
             plan.block(f"it is not known whether {name} has a machine: {seen.machine.why}")
+        _address(plan, name, str(desired.nodes[name].machine.ip), seen, taken)
         _version(plan, desired, name, seen)
 
 
 def _stranger(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
     if seen.stranger:
         plan.block(f"{name}: {seen.stranger}; nothing is done to machines that are not this cluster's")
+
+
+def _address(plan: PlanBuilder, name: str, wanted: str, seen: NodeSeen, taken: Mapping[str, str]) -> None:
+    """Neither a node's address changes in place nor the name at one: somebody would be waited for in vain."""
+    if wanted in _addresses(seen):
+        return
+    if there := taken.get(wanted):
+        plan.block(
+            f"{name} is to have {wanted}, where {there} still is: give it another address, or take {there} away "
+            f"first with `talosmith destroy --target {there}`"
+        )
+    elif seen.configured and _moved(seen.address, wanted):
+        plan.block(
+            f"{name} answers at {seen.address}, and the inventory says {wanted}: put that back, or take the node "
+            f"away first with `talosmith destroy --target {name}`, and it is made anew at its new address"
+        )
+
+
+def _moved(address: str, wanted: str) -> bool:
+    """Machines behind ports of one host have no addresses of their own."""
+    found = Address.parse(address) if address else Address(wanted)
+    return found.host != wanted and found.port == DEFAULT_PORT
+
+
+def _addresses(seen: NodeSeen) -> tuple[str, ...]:
+    return seen.machine.addresses if isinstance(seen.machine, Machine) else ()
 
 
 def _version(plan: PlanBuilder, desired: Desired, name: str, seen: NodeSeen) -> None:

@@ -68,7 +68,7 @@ def _lines(data: Mapping[str, Any], style: Style) -> Iterator[str]:
     for why in data.get("blocked", ()):
         yield f"{style.red('blocked:')} {one_line(why)}"
     if data.get("blocked"):
-        yield style.red(f"{operation} {cluster} must not be run: {total(data)}")
+        yield style.red(f"{operation} {cluster} must not be run" + (f": {total(data)}" if steps else ""))
     elif steps:
         yield _loudest(steps, style)(total(data))
     else:

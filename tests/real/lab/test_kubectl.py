@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -185,12 +186,18 @@ def test_what_a_lab_cannot_do_is_refused_clearly(kubectl: Kubectl) -> None:
 
 
 def test_things_are_watched(kubectl: Kubectl) -> None:
+    kubectl.done("run", "first", "--image=example.org/first:1")
+    kubectl.done("wait", "pod", "first", "--for=condition=Ready", "--timeout=30s")
     watching = kubectl.start("get", "pods", "-w", "--output-watch-events")
     assert watching.stdout is not None
     seen: list[str] = []
     reader = threading.Thread(target=lambda: seen.extend(watching.stdout or ()))
     reader.start()
     try:
+        end = time.monotonic() + 30
+        while not any("first" in line for line in seen):  # once it has listed them, it misses nothing
+            assert time.monotonic() < end and watching.poll() is None
+            time.sleep(0.05)
         web(kubectl, 1)
         kubectl.done("delete", "deployment", "web")
         kubectl.done("wait", "pod", "-l", "app=web", "--for=delete", "--timeout=30s")
@@ -201,6 +208,7 @@ def test_things_are_watched(kubectl: Kubectl) -> None:
     told = [line.split()[0] for line in seen]
     assert told[0] == "EVENT"
     assert (told[1], told[-1]) == ("ADDED", "DELETED")
+    assert any(re.search(r"ADDED +web-\S+ +0/1", line) for line in seen)
     assert any(re.search(r"MODIFIED +web-\S+ +1/1 +Running", line) for line in seen)
     assert any(re.search(r"web-\S+ +\d/1 +Terminating", line) for line in seen)
 
