@@ -16,6 +16,7 @@ from talosmith.observed.nodes import Asked, NodeLooker, unknown
 from talosmith.observed.world import EtcdSeen, KubeNodeSeen, NodeSeen, Observed, Unknown
 from talosmith.providers.base import Provider
 from talosmith.talos import Address, MaintenanceClient, TalosClient
+from talosmith.talos.address import names_port
 
 AT_ONCE = 64  # nodes that are asked together; on one core more of them only wait for each other
 CONNECTING = 128  # and to which there are connections, or are to be: silent nodes are waited for together
@@ -102,7 +103,8 @@ def _asked(desired: Desired, machines: list[Machine] | Unknown) -> tuple[dict[st
 def _node(desired: Desired, name: str, machine: Machine | Unknown | None) -> Asked:
     wanted = desired.nodes[name]
     reported = machine.addresses if isinstance(machine, Machine) else ()
-    own = () if _with_port(reported) else (str(wanted.node.ip),)  # first: where it also answers is no news then
+    # The inventory's first: that it answers elsewhere, too, is no news then.
+    own = () if any(map(names_port, reported)) else (str(wanted.node.ip),)
     return Asked(
         name=name,
         machine=machine,
@@ -120,11 +122,6 @@ def _other(machine: Machine, key: str) -> Asked:
         controlplane=machine.role == "controlplane",
         fingerprint=machine.fingerprint,
     )
-
-
-def _with_port(addresses: Iterable[str]) -> bool:
-    """Machines behind ports of one host have no addresses of their own."""
-    return any(":" in one.rpartition("]")[2] and one.count(":") == 1 for one in addresses)
 
 
 async def _kubernetes(kube: AskKube | None, seen: Iterable[NodeSeen]) -> dict[str, KubeNodeSeen] | Unknown | None:

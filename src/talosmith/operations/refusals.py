@@ -8,7 +8,7 @@ from talosmith.desired.target import Desired
 from talosmith.model.machines import Machine
 from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.plan.builder import PlanBuilder
-from talosmith.talos.address import DEFAULT_PORT, Address
+from talosmith.talos.address import names_port
 
 
 def refuse(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
@@ -39,17 +39,11 @@ def _address(plan: PlanBuilder, name: str, wanted: str, seen: NodeSeen, taken: M
             f"{name} is to have {wanted}, where {there} still is: give it another address, or take {there} away "
             f"first with `talosmith destroy --target {there}`"
         )
-    elif seen.configured and _moved(seen.address, wanted):
+    elif seen.configured and seen.address not in ("", wanted) and not any(map(names_port, _addresses(seen))):
         plan.block(
             f"{name} answers at {seen.address}, and the inventory says {wanted}: put that back, or take the node "
             f"away first with `talosmith destroy --target {name}`, and it is made anew at its new address"
         )
-
-
-def _moved(address: str, wanted: str) -> bool:
-    """Machines behind ports of one host have no addresses of their own."""
-    found = Address.parse(address) if address else Address(wanted)
-    return found.host != wanted and found.port == DEFAULT_PORT
 
 
 def _addresses(seen: NodeSeen) -> tuple[str, ...]:

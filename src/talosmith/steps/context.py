@@ -21,6 +21,7 @@ from talosmith.model.machines import Machine
 from talosmith.observed.world import Observed
 from talosmith.providers.base import Provider
 from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
+from talosmith.talos.address import names_port
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +89,8 @@ class Context:
 
     def address(self, name: str) -> str:
         machine = self.machines.get(name)
-        if machine is not None and machine.addresses and ":" in machine.addresses[0].rpartition("]")[2]:
-            return machine.addresses[0]  # with a port of its own
+        if machine is not None and machine.addresses and names_port(machine.addresses[0]):
+            return machine.addresses[0]
         if name in self.desired.nodes:
             return str(self.desired.nodes[name].node.ip)
         if machine is not None and machine.addresses:
