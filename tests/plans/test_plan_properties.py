@@ -6,11 +6,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from talosmith.observed.world import Unknown
+from talosmith.observed.world import EtcdSeen, Unknown
 from talosmith.operations import destroy, up
+from talosmith.plan.builder import Selection
 from talosmith.plan.step import Plan, Step
 from tests.plans.plan_worlds import desired, observed
 from tests.plans.test_plans import reached
@@ -82,6 +83,51 @@ def test_destroy(size: tuple[int, int], world: dict[str, Any], etcd: dict[str, A
         node = everybody[step.subject]
         assert not isinstance(node.machine, Unknown) and node.machine is not None
         assert creates or (node.configured and not node.stranger)
+
+
+@settings(max_examples=100, deadline=None)
+@given(sizes, worlds, etcds, st.booleans(), st.sets(st.sampled_from(names), min_size=1))
+def test_some_nodes_are_destroyed(
+    size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], creates: bool, targets: set[str]
+) -> None:
+    """As long as a control plane stays, nobody goes whom etcd counts, and nobody of whom that is not known."""
+    wanted = desired({"controlplane": size[0], "workers": size[1]})
+    seen = observed(wanted, world, etcd=etcd, api=None)
+    leading = {name for name in (*seen.nodes, *seen.others) if name.startswith("cp")}
+    assume(targets <= {*seen.nodes, *seen.others} and not leading <= targets)
+    options = destroy.DestroyOptions(selection=Selection(targets=tuple(sorted(targets))), creates=creates)
+    plan = destroy.build(wanted, seen, options)
+    assert {step.subject for step in plan} <= targets
+    _nobody_goes_whom_etcd_counts(plan, seen)
+    if not members(seen) and seen.bootstrapped is not False:
+        assert not [step.key for step in plan if step.disruption == "wipe" and step.subject in leading]
+
+
+@settings(max_examples=100, deadline=None)
+@given(sizes, worlds, etcds, st.sampled_from(["etcd/*", "node/*", "*/leave", "*/remove", "machine/*", "*/joined"]))
+def test_a_part_is_skipped(size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], skip: str) -> None:
+    wanted = desired({"controlplane": size[0], "workers": size[1]})
+    seen = observed(wanted, world, etcd=etcd, api=None)
+    options = up.UpOptions(selection=Selection(skip=(skip,)), forgets_seeds=True)
+    plan = up.build(wanted, seen, options)
+    _nobody_goes_whom_etcd_counts(plan, seen)
+    keys = {step.key for step in plan}
+    for name in wanted.nodes:
+        assert f"machine/{name}/seed" not in keys or seen.nodes[name].ready or f"node/{name}/joined" in keys
+        if seen.nodes[name].machine is None and name in members(seen):
+            assert f"machine/{name}" not in keys or f"etcd/{name}/remove" in keys
+
+
+def members(seen: Any) -> set[str]:
+    everybody = (*seen.nodes.values(), *seen.others.values())
+    return {one.name for node in everybody if isinstance(node.etcd, EtcdSeen) for one in node.etcd.members}
+
+
+def _nobody_goes_whom_etcd_counts(plan: Plan, seen: Any) -> None:
+    for step in plan:
+        if step.key.endswith(("/destroy", "/reset")) and step.subject in members(seen):
+            out = {f"etcd/{step.subject}/leave", f"etcd/{step.subject}/remove"}
+            assert out & reached(plan, step.key), f"{step.key} while etcd counts it"
 
 
 def _one_control_plane_at_a_time(plan: Plan, wanted: Any) -> None:
