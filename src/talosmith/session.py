@@ -164,10 +164,9 @@ class Session:
         return await self.provider.preflight(new)
 
     def _missing_files(self) -> tuple[str, ...]:
-        bundle = self.desired.bundle
         serving = {
-            TALOSCONFIG: talosconfig_serves(self.folder / TALOSCONFIG, bundle),
-            KUBECONFIG: kubeconfig_serves(self.folder / KUBECONFIG, bundle),
+            TALOSCONFIG: talosconfig_serves(self.folder / TALOSCONFIG, self.desired),
+            KUBECONFIG: kubeconfig_serves(self.folder / KUBECONFIG, self.desired),
         }
         return tuple(name for name, serves in serving.items() if not serves)
 

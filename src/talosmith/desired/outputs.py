@@ -46,12 +46,16 @@ def shown_config(configs: MachineConfigs, node: Node) -> str:
 
 
 def talosconfig_text(cluster: Cluster, bundle: Bundle, roles: Sequence[str], lifetime: timedelta) -> bytes:
-    """A talosconfig whose endpoints are the control planes themselves: the VIP needs etcd, the Talos API does not."""
-    addresses = [str(node.ip) for node in cluster.controlplanes]
+    addresses = talosconfig_endpoints(cluster)
     made = new_talosconfig(
         cluster.name, bundle.os, roles=roles, lifetime=lifetime, endpoints=addresses, nodes=addresses[:1]
     )
     return made.to_text().reveal().encode()
+
+
+def talosconfig_endpoints(cluster: Cluster) -> list[str]:
+    """The control planes themselves: the VIP needs etcd, the Talos API does not."""
+    return [str(node.ip) for node in cluster.controlplanes]
 
 
 def seed_files(configs: MachineConfigs, node: Node) -> dict[str, bytes]:

@@ -53,7 +53,7 @@ def build(desired: Desired, observed: Observed, options: UpOptions) -> Plan:
     resize(plan, desired, observed, possible=options.resizes)
     change_config(plan, desired, observed)
     remove_others(plan, observed, creates=options.creates)
-    _files(plan, options)
+    _files(plan, desired, options)
     _health(plan, options)
     return plan.freeze(options.selection)
 
@@ -136,9 +136,11 @@ def _seed(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
         plan.add(ForgetSeed(name), "it has its config on its own disk then", never_without=(f"node/{name}/joined",))
 
 
-def _files(plan: PlanBuilder, options: UpOptions) -> None:
+def _files(plan: PlanBuilder, desired: Desired, options: UpOptions) -> None:
     configs = plan.keys(lambda step: step.key.endswith("/config"))
     if "talosconfig" in options.missing_files:
         plan.add(WriteTalosconfig(), "there is none that serves", needs=configs)
     if "kubeconfig" in options.missing_files:
-        plan.add(WriteKubeconfig(), "there is none that serves", needs=[CONTROL_PLANE])
+        # Control planes write it, with the endpoint that their config has.
+        leading = [key for node in desired.controlplanes if (key := f"node/{node.name}/config") in configs]
+        plan.add(WriteKubeconfig(), "there is none that serves", needs=[CONTROL_PLANE, *leading])

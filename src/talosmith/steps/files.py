@@ -13,11 +13,13 @@ from typing import Any, ClassVar
 import yaml
 
 from talosmith.desired.bundle import Bundle
-from talosmith.desired.outputs import talosconfig_text
+from talosmith.desired.outputs import talosconfig_endpoints, talosconfig_text
 from talosmith.desired.pki import read_certificate
 from talosmith.desired.talosconfig import ADMIN
-from talosmith.errors import Permanent
+from talosmith.desired.target import Desired
+from talosmith.errors import Permanent, Temporary
 from talosmith.inventory.secure_file import write_secret
+from talosmith.model.secret import Secret
 from talosmith.plan.step import Report
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
@@ -37,7 +39,7 @@ class WriteTalosconfig(OnCluster):
         return f"write {TALOSCONFIG}"
 
     async def done(self, context: Context) -> bool:
-        return talosconfig_serves(context.options.folder / TALOSCONFIG, context.desired.bundle)
+        return talosconfig_serves(context.options.folder / TALOSCONFIG, context.desired)
 
     async def run(self, context: Context, report: Report) -> None:
         path = context.options.folder / TALOSCONFIG
@@ -56,26 +58,42 @@ class WriteKubeconfig(OnCluster):
         return f"write {KUBECONFIG}"
 
     async def done(self, context: Context) -> bool:
-        return kubeconfig_serves(context.options.folder / KUBECONFIG, context.desired.bundle)
+        return kubeconfig_serves(context.options.folder / KUBECONFIG, context.desired)
 
     async def run(self, context: Context, report: Report) -> None:
         path = context.options.folder / KUBECONFIG
         _refuse_foreign(path, kubeconfig_is_ours(path, context.desired.bundle))
-        first = next(iter(context.desired.controlplanes)).name
-        text = await until(context.configured(first).kubeconfig, report, "waiting for a kubeconfig")
+        text = await until(lambda: _kubeconfig(context), report, "waiting for a kubeconfig")
         context.may_write()
         write_secret(path, text.reveal().encode())
 
 
-def talosconfig_serves(path: Path, bundle: Bundle) -> bool:
-    """It opens this cluster, and will for a while."""
-    return talosconfig_is_ours(path, bundle) is True and _lasts(_talos_context(path).get("crt"))
+async def _kubeconfig(context: Context) -> Secret:
+    """From the first control plane that has one to give: any of them may be dead."""
+    last: Temporary | None = None
+    for node in context.desired.controlplanes:
+        try:
+            return await context.configured(node.name).kubeconfig()
+        except Temporary as wrong:
+            last = last or wrong
+    raise last or AssertionError("a cluster has a control plane")
 
 
-def kubeconfig_serves(path: Path, bundle: Bundle) -> bool:
-    return kubeconfig_is_ours(path, bundle) is True and _lasts(
-        _entry(path, "users", "user").get("client-certificate-data")
-    )
+def talosconfig_serves(path: Path, desired: Desired) -> bool:
+    """It opens this cluster by the control planes that it has now, and will for a while."""
+    if not talosconfig_is_ours(path, desired.bundle):
+        return False
+    found = _talos_context(path)
+    return found.get("endpoints") == talosconfig_endpoints(desired.cluster) and _lasts(found.get("crt"))
+
+
+def kubeconfig_serves(path: Path, desired: Desired) -> bool:
+    """It opens this cluster at the endpoint that it has now, and will for a while."""
+    if not kubeconfig_is_ours(path, desired.bundle):
+        return False
+    server = _entry(path, "clusters", "cluster").get("server")
+    certificate = _entry(path, "users", "user").get("client-certificate-data")
+    return server == desired.cluster.endpoint.url and _lasts(certificate)
 
 
 def talosconfig_is_ours(path: Path, bundle: Bundle) -> bool | None:

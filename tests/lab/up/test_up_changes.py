@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.lab.up.outcomes import converged, one_etcd
 from tests.lab.up.places import Here
@@ -126,6 +127,33 @@ def test_without_anything_kept_the_cluster_is_found_as_it_is(here: Here) -> None
     assert not [step for step in here.steps() if not step.startswith(("files/", "cluster/"))]
     is_done(here)
     converged(here, [*THREE, "w-1"])
+
+
+def test_files_follow_the_cluster(here: Here) -> None:
+    """Another endpoint, one control plane less; and the first control plane need not be there to get them again."""
+
+    def files() -> tuple[str, list[str]]:
+        talos, kube = (yaml.safe_load((here.folder / name).read_text()) for name in ("talosconfig", "kubeconfig"))
+        return kube["clusters"][0]["cluster"]["server"], talos["contexts"]["mine"]["endpoints"]
+
+    def at(number: int) -> str:
+        return here.network.replace(".0/24", f".{number}")
+
+    brought_up(here, 3, 0)
+    assert files()[1] == [at(10), at(11), at(12)]
+    text = (here.folder / "cluster.yaml").read_text()
+    (here.folder / "cluster.yaml").write_text(text.replace("24}", f"24, vip: {at(77)}}}"))
+    is_done(here)
+    assert files() == (f"https://{at(77)}:6443", [at(10), at(11), at(12)])
+    (here.folder / "cluster.yaml").write_text(text.replace("24}", f"24, vip: {at(77)}}}").replace("e: 3", "e: 2"))
+    is_done(here, "--confirm", "mine")
+    assert files()[1] == [at(10), at(11)]
+    assert here.steps() == []
+    (here.folder / "kubeconfig").unlink()
+    here.lab.add_fault("refuse", ["cp-1"])
+    ended = here.up("--only", "files/*")
+    assert ended.code == 0, ended.said
+    assert files()[0] == f"https://{at(77)}:6443"
 
 
 @pytest.mark.parametrize("name", ["w-1", "cp-1", "cp-3"])
