@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from talosmith.desired.config.compare import differing_paths
 from talosmith.desired.config.load import load
 from talosmith.desired.config.reboot import needs_reboot
@@ -17,6 +19,12 @@ from talosmith.steps.nodes import ChangeConfig, Reboot
 _KUBERNETES_IMAGES = (
     "machine.kubelet.image", "cluster.apiServer.image", "cluster.controllerManager.image", "cluster.scheduler.image",
     "cluster.proxy.image",
+)  # fmt: skip
+_GIVEN_ONCE = ("cluster.network.podSubnets", "cluster.network.serviceSubnets", "cluster.network.dnsDomain")
+_SECRETS = (
+    "machine.token", "machine.ca", "cluster.id", "cluster.secret", "cluster.token", "cluster.ca",
+    "cluster.aggregatorCA", "cluster.serviceAccount", "cluster.secretboxEncryptionSecret",
+    "cluster.aescbcEncryptionSecret", "cluster.etcd.ca",
 )  # fmt: skip
 _NETWORK = (
     "machine.network", "LinkConfig", "BondConfig", "VLANConfig", "BridgeConfig", "DHCPv4Config", "DHCPv6Config",
@@ -48,6 +56,7 @@ class _Turns:
 
 def change_config(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
     turns = _Turns(plan, desired, observed)
+    refused: dict[str, list[str]] = {}
     for wanted in desired.nodes.values():
         seen = observed.nodes[wanted.name]
         if not seen.configured or seen.stranger:
@@ -55,11 +64,14 @@ def change_config(plan: PlanBuilder, desired: Desired, observed: Observed) -> No
         if isinstance(seen.config, Unknown):
             plan.note(f"{wanted.name}: its config could not be read: {seen.config.why}")
         elif isinstance(seen.config, Secret) and seen.config_digest != wanted.digest:
-            _change(plan, turns, desired, observed, wanted, seen.config)
+            if wrong := _change(plan, turns, desired, observed, wanted, seen.config):
+                refused.setdefault(wrong, []).append(wanted.name)
         elif seen.pending_reboot:
             reboot = Reboot(wanted.name, wanted.is_controlplane)
             needs = turns.take(wanted, reboot.key, disturbing=True)
             plan.add(reboot, "a config waits there for a reboot", needs=needs, effect=_effect(observed, wanted))
+    for why, names in refused.items():
+        plan.block(f"{_listed(names)}: {why}")
 
 
 def _differs(wanted: DesiredNode, seen: NodeSeen) -> bool:
@@ -68,23 +80,39 @@ def _differs(wanted: DesiredNode, seen: NodeSeen) -> bool:
 
 def _change(
     plan: PlanBuilder, turns: _Turns, desired: Desired, observed: Observed, wanted: DesiredNode, found: Secret
-) -> None:
+) -> str:
+    """Why it is refused; else it is planned."""
     before = load(found.reveal(), wanted.name)
     after = load(wanted.config.reveal(), wanted.name)
     paths = differing_paths(before, after)
-    if "machine.type" in paths:
-        plan.block(f"{wanted.name} changes its role: a node does that by being made anew, not in place")
-        return
-    images = [path for path in paths if path in _KUBERNETES_IMAGES]
-    if images:
-        plan.block(f"{wanted.name} would change its version of Kubernetes: an upgrade has an order that `up` has not")
-        return
+    if wrong := _never_in_place(paths, running=observed.bootstrapped is not False):
+        return wrong
     rebooting = needs_reboot(before, after, desired.cluster.talos_version)
     network = any(path.startswith(_NETWORK) for path in paths)
     action = ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane)
     reason = f"differs in {_listed(paths)}" + (f"; {_listed(rebooting)} takes a reboot" if rebooting else "")
     effect = _effect(observed, wanted) if rebooting else ""
     plan.add(action, reason, needs=turns.take(wanted, action.key, disturbing=bool(rebooting)), effect=effect)
+    return ""
+
+
+def _never_in_place(paths: Sequence[str], *, running: bool) -> str:
+    """Why not: Talos would take it up, and the cluster would not survive it."""
+    if "machine.type" in paths:
+        return (
+            "another role: a node gets that by being made anew; `talosmith destroy --target` it, then `talosmith up`"
+        )
+    if any(path in _KUBERNETES_IMAGES for path in paths):
+        return "another version of Kubernetes: an upgrade has an order that `up` has not"
+    if running and (given := [path for path in paths if _within(path, _GIVEN_ONCE)]):
+        return f"{_listed(given)} changes, and what runs keeps what it was given: put it back, or make a new cluster"
+    if running and (secrets := [path for path in paths if _within(path, _SECRETS)]):
+        return f"{_listed(secrets)} changes: a rotation of secrets has an order that `up` has not; put them back"
+    return ""
+
+
+def _within(path: str, places: tuple[str, ...]) -> bool:
+    return any(path == place or path.startswith((f"{place}.", f"{place}[")) for place in places)
 
 
 def resize(plan: PlanBuilder, desired: Desired, observed: Observed, *, possible: bool) -> None:
@@ -129,6 +157,6 @@ def _effect(observed: Observed, wanted: DesiredNode) -> str:
     return spoken(judge("restart", wanted.name, observed.etcd()))
 
 
-def _listed(paths: tuple[str, ...]) -> str:
+def _listed(paths: Sequence[str]) -> str:
     more = len(paths) - _SHOWN
     return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
