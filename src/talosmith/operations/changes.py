@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from talosmith.desired.config.compare import differing_paths
 from talosmith.desired.config.load import load
 from talosmith.desired.config.reboot import needs_reboot
@@ -11,26 +9,16 @@ from talosmith.desired.target import Desired, DesiredNode
 from talosmith.model.machines import Machine, MachineSpec
 from talosmith.model.secret import Secret
 from talosmith.observed.world import NodeSeen, Observed, Unknown
+from talosmith.operations.in_place import listed, refusal, remarks
 from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.gate import judge, spoken
 from talosmith.steps.machines import ResizeMachine, only_grows
 from talosmith.steps.nodes import ChangeConfig, Reboot
 
-_KUBERNETES_IMAGES = (
-    "machine.kubelet.image", "cluster.apiServer.image", "cluster.controllerManager.image", "cluster.scheduler.image",
-    "cluster.proxy.image",
-)  # fmt: skip
-_GIVEN_ONCE = ("cluster.network.podSubnets", "cluster.network.serviceSubnets", "cluster.network.dnsDomain")
-_SECRETS = (
-    "machine.token", "machine.ca", "cluster.id", "cluster.secret", "cluster.token", "cluster.ca",
-    "cluster.aggregatorCA", "cluster.serviceAccount", "cluster.secretboxEncryptionSecret",
-    "cluster.aescbcEncryptionSecret", "cluster.etcd.ca",
-)  # fmt: skip
 _NETWORK = (
     "machine.network", "LinkConfig", "BondConfig", "VLANConfig", "BridgeConfig", "DHCPv4Config", "DHCPv6Config",
     "ResolverConfig", "Layer2VIPConfig", "RoutingRuleConfig",
 )  # fmt: skip
-_SHOWN = 4  # differing fields that a reason names
 
 
 class _Turns:
@@ -57,6 +45,7 @@ class _Turns:
 def change_config(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
     turns = _Turns(plan, desired, observed)
     refused: dict[str, list[str]] = {}
+    told: dict[str, list[str]] = {}
     for wanted in desired.nodes.values():
         seen = observed.nodes[wanted.name]
         if not seen.configured or seen.stranger:
@@ -64,14 +53,16 @@ def change_config(plan: PlanBuilder, desired: Desired, observed: Observed) -> No
         if isinstance(seen.config, Unknown):
             plan.note(f"{wanted.name}: its config could not be read: {seen.config.why}")
         elif isinstance(seen.config, Secret) and seen.config_digest != wanted.digest:
-            if wrong := _change(plan, turns, desired, observed, wanted, seen.config):
+            if wrong := _change(plan, turns, desired, observed, wanted, seen.config, told):
                 refused.setdefault(wrong, []).append(wanted.name)
         elif seen.pending_reboot:
             reboot = Reboot(wanted.name, wanted.is_controlplane)
             needs = turns.take(wanted, reboot.key, disturbing=True)
             plan.add(reboot, "a config waits there for a reboot", needs=needs, effect=_effect(observed, wanted))
     for why, names in refused.items():
-        plan.block(f"{_listed(names)}: {why}")
+        plan.block(f"{listed(names)}: {why}")
+    for what, names in told.items():
+        plan.note(f"{listed(names)}: {what}")
 
 
 def _differs(wanted: DesiredNode, seen: NodeSeen) -> bool:
@@ -79,40 +70,29 @@ def _differs(wanted: DesiredNode, seen: NodeSeen) -> bool:
 
 
 def _change(
-    plan: PlanBuilder, turns: _Turns, desired: Desired, observed: Observed, wanted: DesiredNode, found: Secret
+    plan: PlanBuilder,
+    turns: _Turns,
+    desired: Desired,
+    observed: Observed,
+    wanted: DesiredNode,
+    found: Secret,
+    told: dict[str, list[str]],
 ) -> str:
-    """Why it is refused; else it is planned."""
+    """Why it is refused; else it is planned, and what there is to say about it is told."""
     before = load(found.reveal(), wanted.name)
     after = load(wanted.config.reveal(), wanted.name)
     paths = differing_paths(before, after)
-    if wrong := _never_in_place(paths, running=observed.bootstrapped is not False):
+    if wrong := refusal(paths, running=observed.bootstrapped is not False):
         return wrong
+    for remark in remarks(paths):
+        told.setdefault(remark, []).append(wanted.name)
     rebooting = needs_reboot(before, after, desired.cluster.talos_version)
     network = any(path.startswith(_NETWORK) for path in paths)
     action = ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane)
-    reason = f"differs in {_listed(paths)}" + (f"; {_listed(rebooting)} takes a reboot" if rebooting else "")
+    reason = f"differs in {listed(paths)}" + (f"; {listed(rebooting)} takes a reboot" if rebooting else "")
     effect = _effect(observed, wanted) if rebooting else ""
     plan.add(action, reason, needs=turns.take(wanted, action.key, disturbing=bool(rebooting)), effect=effect)
     return ""
-
-
-def _never_in_place(paths: Sequence[str], *, running: bool) -> str:
-    """Why not: Talos would take it up, and the cluster would not survive it."""
-    if "machine.type" in paths:
-        return (
-            "another role: a node gets that by being made anew; `talosmith destroy --target` it, then `talosmith up`"
-        )
-    if any(path in _KUBERNETES_IMAGES for path in paths):
-        return "another version of Kubernetes: an upgrade has an order that `up` has not"
-    if running and (given := [path for path in paths if _within(path, _GIVEN_ONCE)]):
-        return f"{_listed(given)} changes, and what runs keeps what it was given: put it back, or make a new cluster"
-    if running and (secrets := [path for path in paths if _within(path, _SECRETS)]):
-        return f"{_listed(secrets)} changes: a rotation of secrets has an order that `up` has not; put them back"
-    return ""
-
-
-def _within(path: str, places: tuple[str, ...]) -> bool:
-    return any(path == place or path.startswith((f"{place}.", f"{place}[")) for place in places)
 
 
 def resize(plan: PlanBuilder, desired: Desired, observed: Observed, *, possible: bool) -> None:
@@ -155,8 +135,3 @@ def _effect(observed: Observed, wanted: DesiredNode) -> str:
     if not wanted.is_controlplane:
         return "its pods move or stop while it is away"
     return spoken(judge("restart", wanted.name, observed.etcd()))
-
-
-def _listed(paths: Sequence[str]) -> str:
-    more = len(paths) - _SHOWN
-    return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
