@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from talosmith.errors import Temporary
-from talosmith.kube import api_health, delete_node, drain, find_node
+from talosmith.kube import KubeClient, Progress, api_health, delete_node, drain, find_node, simulate_drain
 from talosmith.plan.step import Disruption, Report
 from talosmith.steps.action import OnCluster, OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.waiting import until
+
+_SHOWN = 3  # pods that are named
+_BLOCKED = "make room elsewhere, mend the pods or their disruption budget, then run the same command again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class ControlPlaneUp(OnCluster):
 
 @dataclass(frozen=True, slots=True)
 class Drain(OnNode):
-    """By the eviction API; what may not be disturbed is waited for."""
+    """By the eviction API; what may not be disturbed is waited for, at first before anything is."""
 
     verb: ClassVar[str] = "drain"
     limit: ClassVar[float] = 600.0
@@ -52,8 +55,21 @@ class Drain(OnNode):
         return await find_node(context.kube(), self.name) is None
 
     async def run(self, context: Context, report: Report) -> None:
+        kube = context.kube()
+        await until(
+            lambda: _all_may_leave(kube, self.name),
+            report,
+            "nothing is moved yet",
+            stop=context.stop_wanted,
+            soon=0.5,
+        )
+
+        def tell(progress: Progress) -> None:
+            if not progress.ok:
+                report(f"{progress.name}: {progress.reason}", _BLOCKED)
+
         context.may_write()
-        await drain(context.kube(), self.name)
+        await drain(kube, self.name, report=tell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +87,14 @@ class DeleteNode(OnNode):
     async def run(self, context: Context, report: Report) -> None:
         context.may_write()
         await delete_node(context.kube(), self.name)
+
+
+async def _all_may_leave(kube: KubeClient, node: str) -> bool:
+    blocked = (await simulate_drain(kube, node)).blocked
+    if blocked:
+        more = f" and {len(blocked) - _SHOWN} more pods" if len(blocked) > _SHOWN else ""
+        raise Temporary("; ".join(str(one) for one in blocked[:_SHOWN]) + more, hint=_BLOCKED)
+    return True
 
 
 async def _api(context: Context) -> bool | None:

@@ -1,0 +1,72 @@
+"""A node that leaves while its pods may not: that is told before anything is moved, and waited for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+
+from talosmith.kube import KubeClient, Ref
+from tests.lab.up.outcomes import one_etcd
+from tests.lab.up.places import Here
+
+pytestmark = pytest.mark.slow
+
+LABELS = {"app": "web"}
+WEB: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {
+        "replicas": 2,
+        "selector": {"matchLabels": LABELS},
+        "template": {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "c", "image": "web:1"}]}},
+    },
+}
+BUDGET: dict[str, Any] = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {"minAvailable": 2, "selector": {"matchLabels": LABELS}},
+}
+
+
+@pytest.mark.anyio
+async def test_a_budget_that_lets_nobody_go(here: Here) -> None:
+    here.write(1, 2)
+    assert here.up().code == 0
+    async with KubeClient.from_bundle(here.kit.bundle, [here.machines()["cp-1"]["address"]]) as kube:
+        for item in (WEB, BUDGET):
+            await kube.create(item)
+        node = await on_which_node(kube)
+        refused = await anyio.to_thread.run_sync(lambda: here.destroy("--target", node, "--limit", "5"))
+        assert refused.code == 1
+        for said in (
+            "nothing is moved yet",
+            "default/web-",
+            "the budget default/web allows 0 disruptions",
+            "fix: make",
+        ):
+            assert said in refused.said, refused.said
+        assert "unschedulable" not in (await kube.get(Ref("v1", "Node", node))).get("spec", {})
+        await kube.delete(Ref.of(BUDGET))
+        gone = await anyio.to_thread.run_sync(lambda: here.destroy("--target", node))
+        assert gone.code == 0, gone.said
+        assert node not in here.machines() and len(await places(kube)) == 2
+    one_etcd(here, ["cp-1"])
+
+
+async def on_which_node(kube: KubeClient) -> str:
+    """Where one of its pods runs, once all run and the budget counts them."""
+    with anyio.fail_after(30):
+        while True:
+            budget = await kube.get(Ref.of(BUDGET))
+            if budget.get("status", {}).get("currentHealthy") == 2:
+                return (await places(kube))[0]
+            await anyio.sleep(0.1)
+
+
+async def places(kube: KubeClient) -> list[str]:
+    listed = await kube.list("v1", "Pod", "default", labels="app=web")
+    return [pod["spec"]["nodeName"] for pod in listed.items if "deletionTimestamp" not in pod["metadata"]]
