@@ -9,6 +9,7 @@ from talosmith.errors import Permanent
 from talosmith.model.machines import Machine, MachineSpec
 from talosmith.plan.step import Disruption, Report
 from talosmith.providers.base import CanResize, HasSeeds
+from talosmith.providers.telling import heard_by
 from talosmith.steps.action import OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.guard import through_gate
@@ -31,7 +32,8 @@ class CreateMachine(OnNode):
         wanted = context.node(self.name)
         context.may_write()
         seed = wanted.config if context.provider.seeds else None
-        context.machines[self.name] = await context.provider.create(wanted.machine, seed)
+        with heard_by(report):
+            context.machines[self.name] = await context.provider.create(wanted.machine, seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ class ResizeMachine(OnNode):
             machine = await context.machine_now(self.name)
             if not fits(machine, wanted):  # else it was done before, and only nobody heard of it
                 context.may_write()
-                context.machines[self.name] = await provider.resize(machine, wanted)
+                with heard_by(report):
+                    context.machines[self.name] = await provider.resize(machine, wanted)
             await until_ready(context, self.name, report)
 
 

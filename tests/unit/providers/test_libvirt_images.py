@@ -8,11 +8,14 @@ import lzma
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import httpx2
 import pytest
+from anyio import to_thread
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.providers.libvirt.images import Source, obtain
+from talosmith.providers.telling import heard_by
 
 CONTENT = b"boots".ljust(512, b"\1") + bytes(3 * 1024 * 1024) + b"end"
 URL = "https://images.test/disk.raw"
@@ -55,6 +58,19 @@ def test_an_image_is_unpacked(tmp_path: Path, packing: str) -> None:
     assert Path(image.path).read_bytes() == CONTENT
     assert (image.digest, image.format) == (hashlib.sha256(CONTENT).hexdigest(), "raw")
     assert image.length == image.capacity == len(CONTENT)
+
+
+@pytest.mark.anyio
+async def test_who_waits_for_it_is_told(tmp_path: Path) -> None:
+    heard: list[str] = []
+    packed = lzma.compress(CONTENT)
+    with heard_by(heard.append):
+        await to_thread.run_sync(lambda: obtain(Source(URL), tmp_path, transport=Server(packed).transport))
+        await anyio.sleep(0)
+        assert heard == ["fetching the image", "unpacking the image"]
+        await to_thread.run_sync(lambda: obtain(Source(URL), tmp_path))
+        await anyio.sleep(0)
+    assert len(heard) == 2, "what is there already is not fetched"
 
 
 def test_what_is_known_is_not_fetched_again(tmp_path: Path) -> None:

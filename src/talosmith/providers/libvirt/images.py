@@ -21,7 +21,8 @@ from typing import IO, Any, cast
 import httpx2
 
 from talosmith.errors import Permanent, Temporary
-from talosmith.providers.libvirt.connection import stop_if_cancelled
+from talosmith.providers.libvirt.connection import chunks, stop_if_cancelled
+from talosmith.providers.telling import counting
 
 _CHUNK = 1024 * 1024
 _TIMEOUT = 30.0  # seconds without a byte
@@ -108,7 +109,7 @@ def _download(source: Source, target: Path, transport: Any) -> None:
                 client.post(source.schematic_url, content=source.schematic.encode()).raise_for_status()
             with client.stream("GET", source.place) as answer, target.open("wb") as file:
                 answer.raise_for_status()
-                for part in answer.iter_bytes(_CHUNK):
+                for part in counting(answer.iter_bytes(_CHUNK), "fetching the image", _length(answer)):
                     stop_if_cancelled()
                     file.write(part)
     except httpx2.HTTPStatusError as refused:
@@ -125,6 +126,11 @@ def _download(source: Source, target: Path, transport: Any) -> None:
         ) from None
 
 
+def _length(answer: httpx2.Response) -> int:
+    told = answer.headers.get("content-length", "")
+    return int(told) if told.isascii() and told.isdigit() else 0
+
+
 def _unpacked(packed: Path, scratch: Path) -> Path:
     with packed.open("rb") as file:
         start = file.read(_HEADER)
@@ -134,7 +140,7 @@ def _unpacked(packed: Path, scratch: Path) -> Path:
     target = scratch / "unpacked"
     try:
         with _opener(kind)(packed) as reading, target.open("wb") as writing:
-            while part := reading.read(_CHUNK):
+            for part in counting(chunks(reading.read, _CHUNK), "unpacking the image"):
                 stop_if_cancelled()
                 if part.count(0) == len(part):
                     writing.seek(len(part), os.SEEK_CUR)

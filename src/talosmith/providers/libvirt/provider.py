@@ -31,6 +31,7 @@ from talosmith.providers.libvirt.storage import Names, listed
 from talosmith.providers.libvirt.store import Store, delete_volume, switch_on
 from talosmith.providers.libvirt.trial import Trials
 from talosmith.providers.libvirt.wishes import Wishes
+from talosmith.providers.telling import tell
 
 _INVALID = 8  # an argument that the driver does not know
 
@@ -70,6 +71,8 @@ class LibvirtProvider:
         if there is not None:
             return there
         image = await self._image(spec)
+        if self._preparing.locked():
+            tell("waiting for the host to be ready for machines")
         async with self._preparing:  # all machines need the same
             base, hardware = await self._host.do("prepare the host", lambda one: self._prepare_host(one, image))
         iso = self._wishes.seed(spec, seed)
@@ -146,6 +149,8 @@ class LibvirtProvider:
 
     async def _image(self, spec: MachineSpec) -> Image:
         """One fetch at a time, for all machines that want the same."""
+        if self._fetching.locked():
+            tell("waiting for the image, which another machine needs as well")
         async with self._fetching:
             source = self._wishes.image(spec)
             return await to_thread.run_sync(lambda: obtain(source, self._wishes.cache))
@@ -265,6 +270,7 @@ class LibvirtProvider:
                 domain.shutdown()
             return not domain.isActive()
 
+        tell("waiting for it to shut down")
         with anyio.move_on_after(self._wishes.patience):
             while not await self._host.do(f"shut {machine.name} down", ask):
                 await anyio.sleep(0.5)

@@ -32,6 +32,7 @@ from talosmith.providers.libvirt.storage import (
     render_volume,
     uuid_in,
 )
+from talosmith.providers.telling import counting
 
 _MIB = 2**20
 _FIRST_BLOCK = 64 * 1024
@@ -107,7 +108,8 @@ class Store:
             first = file.read(_FIRST_BLOCK)
             rest = image.length - len(first)
             if rest:
-                self.host.upload(connection, volume, chunks(file.read), rest, len(first))
+                parts = counting(chunks(file.read), "copying the image to the host", rest)
+                self.host.upload(connection, volume, parts, rest, len(first))
         self.host.upload(connection, volume, iter([first]), len(first))
         pool.refresh()  # now libvirt sees what kind of image it is
         return str(volume.path())
