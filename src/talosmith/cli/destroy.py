@@ -36,7 +36,8 @@ def destroy(
             session.writing("destroy", force_unlock=force_unlock, wait=wait, waiting=operating.told_waiting) as lock,
         ):
             operating.told_taking_over(lock, forced=bool(force_unlock))
-            plan = await session.plan_destroy(operating.selected(None, None, target))
+            selection = operating.selected(None, None, target)
+            plan = await session.plan_destroy(selection)
             operating.refuse_blocked(plan)
             if plan.empty:
                 operating.show(plan, output)
@@ -44,7 +45,7 @@ def destroy(
             say(plan_report.as_text(plan, Style(sys.stderr)))
             say("Everything on these machines is lost. The secrets stay.")
             operating.confirm(plan, yes=yes, name=session.cluster.name)
-            again = f"talosmith destroy -i {session.folder}"
+            again = operating.command_line("destroy", session.folder, selection)
             return await operating.carry_out(session, plan, output, again=again, limit=limit)
 
     return anyio.run(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import math
 import sys
 from collections.abc import Sequence
@@ -52,6 +53,18 @@ WaitOption = Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Wa
 
 def selected(only: list[str] | None, skip: list[str] | None, target: list[str] | None) -> Selection:
     return Selection(only=tuple(only or ()), skip=tuple(skip or ()), targets=tuple(target or ()))
+
+
+def command_line(verb: str, folder: Path, selection: Selection) -> str:
+    """The same again: with what was selected, for the whole may be something else entirely."""
+    options = [("--only", selection.only), ("--skip", selection.skip), ("--target", selection.targets)]
+    words = [
+        verb,
+        "-i",
+        str(folder),
+        *(word for name, values in options for value in values for word in (name, value)),
+    ]
+    return f"talosmith {shlex.join(words)}"
 
 
 def show(plan: Plan, output: Output) -> None:

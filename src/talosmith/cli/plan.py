@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import anyio
 import typer
 
-from talosmith.cli.operating import OnlyOption, SkipOption, TargetOption, selected, show
+from talosmith.cli.operating import OnlyOption, SkipOption, TargetOption, command_line, selected, show
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, say
 from talosmith.errors import ExitCode
 from talosmith.files import replace_file
@@ -33,13 +34,16 @@ def plan(
 ) -> int:
     """Show what `up` would do, and why. Nothing is touched. Exit code 2: there is something to do."""
 
+    selection = selected(only, skip, target)
+
     async def run() -> int:
         async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
-            made = await session.plan_up(selected(only, skip, target))
+            made = await session.plan_up(selection)
         show(made, output)
         if out is not None:
             replace_file(out, (as_json(made.as_data()) + "\n").encode())
-            say(f"written to {out}; run it with `talosmith up {out}`")
+            again = command_line("up", session.folder, selection)
+            say(f"written to {out}; run it with `{again} {shlex.quote(str(out))}`")
         return ExitCode.DONE if made.empty and not made.blocked else ExitCode.CHANGES_PENDING
 
     return anyio.run(run)

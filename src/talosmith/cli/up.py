@@ -70,12 +70,12 @@ def up(
 
     async def run() -> int:
         async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
-            command = f"talosmith up -i {session.folder}"
+            selection = operating.selected(only, skip, target)
             async with session.writing(
                 "up", force_unlock=force_unlock, wait=wait, waiting=operating.told_waiting
             ) as lock:
                 operating.told_taking_over(lock, forced=bool(force_unlock))
-                plan = await session.plan_up(operating.selected(only, skip, target), health_limit=health_limit)
+                plan = await session.plan_up(selection, health_limit=health_limit)
                 operating.refuse_blocked(plan)
                 if plan.empty:
                     await session.health(say, health_limit)  # a run that was killed may have left that out
@@ -90,7 +90,7 @@ def up(
                     session,
                     plan,
                     output,
-                    again=command,
+                    again=operating.command_line("up", session.folder, selection),
                     trust_first_use=trust_first_use,
                     timeline=timeline,
                     limit=limit,

@@ -32,6 +32,7 @@ def test_a_control_plane_that_etcd_needs_stays(here: Here) -> None:
     here.lab.power_off("cp-3")
     ended = here.run(*ONE, "--limit", "5")
     assert ended.code == 1 and "without `cp-2`, 1 of 2 members are healthy; 2 are needed" in ended.said, ended.said
+    assert f"to go on: talosmith destroy -i {here.folder} --target cp-2\n" in ended.said, ended.said
     assert {name: machine["power"] for name, machine in here.machines().items()} == {
         "cp-1": "on", "cp-2": "on", "cp-3": "off",
     }  # fmt: skip
