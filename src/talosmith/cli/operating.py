@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
 import math
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
