@@ -110,14 +110,14 @@ async def test_the_how_to_brings_the_example_up_heals_it_and_takes_it_away(
     (lab := tmp_path / "lab").mkdir()
     connection = libvirt().open(daemon.uri)
     lines = re.findall(r"^\$ ((?:talosmith|kubectl) .+)$", HOW_TO.read_text(), re.MULTILINE)
-    make_secrets, doctor, up, get_nodes, console, destroy = lines
+    make_secrets, doctor, up, get_nodes, console, take_away, make_anew, destroy = lines
     pool = daemon.folder / "lib" / "images"
     async with nodes_behind(daemon, lab, HOST) as nodes:
         await shell.must(make_secrets)
         said = await shell.must(doctor)
         assert "7 are free" in said, said
         said = await shell.must(up, typed="y\n")
-        assert "is done in" in said
+        assert "is done in" in said and "copying the image to the host" in said
 
         # Each node got its config from its own seed, at its own address; then the seeds were taken away.
         assert {one["name"]: one["address"] for one in nodes.told} == NODES
@@ -146,6 +146,18 @@ async def test_the_how_to_brings_the_example_up_heals_it_and_takes_it_away(
         # What a machine wrote on its console is shown, whether its node answers or not.
         said = await shell.must(console)
         assert "name talos-cp-1\n" in said and said.endswith("the guest is up\n"), said
+
+        # One node is made anew, with its config from a new seed; the others do not notice.
+        former = connection.lookupByName("talos-talos-w-1").UUIDString()
+        said = await shell.must(take_away, typed="talos\n")
+        assert "move its pods to other nodes" in said and "take its machine and its disks away" in said, said
+        assert {one.name() for one in connection.listAllDomains()} == {f"talos-{name}" for name in NODES} - {
+            "talos-talos-w-1"
+        }
+        nodes.lose_power("talos-w-1")
+        said = await shell.must(make_anew, typed="y\n")
+        assert (nodes.told[-1]["name"], nodes.told[-1]["from"]) == ("talos-w-1", "seed")
+        assert connection.lookupByName("talos-talos-w-1").UUIDString() == nodes.told[-1]["uuid"] != former
 
         # The machine that has the VIP loses its power: another takes it. Switched on again, it boots from its disk,
         # for its seed is gone.
