@@ -20,7 +20,7 @@ test: lint  ## Everything: style, types, layers, all tests
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-fast: $(DEVELOPING)  ## The inner loop: no slow tests, no peers
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not peer" -q
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not peer" -q --ignore tests/real --ignore tests/contract
 
 lint: $(DEVELOPING)
 	$(BIN)/ruff check .

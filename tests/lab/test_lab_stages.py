@@ -207,6 +207,7 @@ def test_the_realistic_clock_takes_about_ten_minutes_for_a_first_cluster(configs
     assert 70 < lab.clock.now - bootstrapped < 180, "etcd and the Kubernetes API"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_history(configs: Configs) -> None:
     def history(seed: int) -> list[object]:
         lab = Lab(configs, "realistic", seed)

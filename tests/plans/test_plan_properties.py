@@ -72,6 +72,7 @@ def test_up(size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], 
     _what_is_new_comes_before_what_goes(plan)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(sizes, worlds, etcds, st.booleans())
 def test_destroy(size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], creates: bool) -> None:

@@ -94,6 +94,7 @@ for name in CASES:
 """
 
 
+@pytest.mark.slow
 def test_plans_are_the_same_in_every_process() -> None:
     """A saved plan is known by its digest to another process, in which sets have another order."""
     told = [

@@ -48,6 +48,7 @@ def calls(source: Path) -> Iterator[tuple[str, ast.Call]]:
             yield name, node
 
 
+@pytest.mark.slow
 def test_no_program_is_run_by_a_shell() -> None:
     looked = 0
     for source in SOURCES:

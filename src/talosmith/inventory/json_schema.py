@@ -23,14 +23,22 @@ def full_schema() -> dict[str, Any]:
     return Inventory.model_json_schema(mode="validation")
 
 
-def _describe(schema: dict[str, Any], model: type[Section]) -> None:
-    """Adds the texts that stand below fields; reading them from the source at every start would cost too much."""
+@cache
+def _texts(model: type[Section]) -> dict[str, str]:
+    """The texts that stand below fields; reading them from the source at every start would cost too much."""
     found = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
+    texts = {}
     for statement, following in pairwise(getattr(found, "body", [])):
         match statement, following:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str() as text)):
-                if name in schema.get("properties", {}):
-                    schema["properties"][name]["description"] = " ".join(text.split())
+                texts[name] = " ".join(text.split())
+    return texts
+
+
+def _describe(schema: dict[str, Any], model: type[Section]) -> None:
+    for name, text in _texts(model).items():
+        if name in schema.get("properties", {}):
+            schema["properties"][name]["description"] = text
 
 
 def _sections(model: type[Section]) -> Iterator[type[Section]]:

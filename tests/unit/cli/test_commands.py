@@ -201,6 +201,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     process.wait(timeout=30)
 
 
+@pytest.mark.slow
 def test_bash_completes_commands_after_the_printed_script() -> None:
     """The real bash, with the script that is printed for it."""
     code = (
@@ -211,6 +212,7 @@ def test_bash_completes_commands_after_the_printed_script() -> None:
     assert done.stdout.split() == ["validate"]
 
 
+@pytest.mark.slow
 def test_completion_knows_the_commands() -> None:
     environment = os.environ | {"_TALOSMITH_COMPLETE": "complete_bash", "COMP_WORDS": "talosmith ", "COMP_CWORD": "1"}
     done = subprocess.run(

@@ -89,6 +89,7 @@ def test_init_makes_key_rules_and_secrets(empty: Path, talosmith: Talosmith) -> 
     read_secrets(empty).bundle.validate()
 
 
+@pytest.mark.slow
 def test_init_never_replaces_a_bundle(folder: Path, bundle: Bundle, talosmith: Talosmith) -> None:
     before = (folder / "secrets.sops.yaml").read_bytes()
     code, _, err = talosmith("secrets", "init")

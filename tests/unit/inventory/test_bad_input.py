@@ -78,6 +78,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_clean_error(name: str, tmp_path: Path) -> None:
     arrange, said = CASES[name]

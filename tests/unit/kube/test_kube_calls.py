@@ -99,6 +99,7 @@ async def test_applying_is_asked_again_after_a_lost_connection(
     assert [one.query["fieldManager"] for one in server.asked] == ["talosmith"] * 2
 
 
+@pytest.mark.slow
 async def test_a_server_that_does_not_answer(authority: CertificateAndKey, connect: Connect) -> None:
     limits = Limits(call_timeout=0.3, total=1.5, first_pause=0.02, longest_pause=0.1, attempts=100)
     async with serve(authority, lambda asked: Reply(hang=True)) as server, connect(server, limits=limits) as client:

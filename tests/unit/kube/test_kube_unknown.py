@@ -20,6 +20,7 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "w-1", "resourc
 IMPATIENT = Limits(attempts=2, first_pause=0.02)
 
 
+@pytest.mark.slow
 async def test_a_node_whose_pods_are_not_known_is_not_drained(authority: CertificateAndKey, connect: Connect) -> None:
     def answer(asked: Asked) -> Reply:
         return Reply(200, NODE) if asked.method == "PATCH" else DOWN
@@ -65,6 +66,7 @@ async def test_no_answer_is_no_sign_of_health(authority: CertificateAndKey, conn
     assert next(replies, None) is None
 
 
+@pytest.mark.slow
 async def test_a_lost_watch_does_not_hide_the_reason(authority: CertificateAndKey, connect: Connect) -> None:
     unready = {**NODE, "status": {"conditions": [{"type": "Ready", "status": "False", "message": "no network yet"}]}}
 

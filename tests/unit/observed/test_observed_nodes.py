@@ -66,6 +66,7 @@ async def looked(desired: Desired, found: list[Machine]) -> Observed:
         return await observe(desired, provider, talos, maintenance, kube=None)
 
 
+@pytest.mark.slow
 async def test_many_silent_nodes_cost_as_much_as_one(desired: Desired, monkeypatch: pytest.MonkeyPatch) -> None:
     """Promise 35: half-open connections are bounded, all of them together."""
     monkeypatch.setattr(asking, "CONNECT", 1.0)

@@ -119,6 +119,7 @@ def test_kinds_of_pools_by_what_libvirt_calls_them() -> None:
             store.described(pool)
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_room_in_the_pool(harness: LibvirtHarness) -> None:
     """The test driver's pool has 100 GiB; a machine takes two of them soon, and all that it was promised some day."""
@@ -212,6 +213,7 @@ def test_forwarding_that_docker_drops(tmp_path: Path) -> None:
     assert not forwarding(far, tmp_path / "both"), "this computer is not that host"
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_who_has_a_new_machines_address_is_told_unless_it_was_ours(tmp_path: Path) -> None:
     wanted = [

@@ -45,6 +45,7 @@ async def test_a_lost_connection_is_made_again(client: TalosClient, context: ssl
     assert len(hostname.peers) == 2
 
 
+@pytest.mark.slow
 async def test_a_connection_that_died_silently_is_given_up(context: ssl.SSLContext, credentials: Credentials) -> None:
     """As after a power loss: nothing is said any more, not even to a ping, and yet the next calls must work."""
     silent = True
