@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import yaml
 
 from talosmith.desired.bundle import Bundle
+from talosmith.desired.config.load import load
 from talosmith.desired.outputs import talosconfig_endpoints, talosconfig_text
 from talosmith.desired.pki import read_certificate
 from talosmith.desired.talosconfig import ADMIN
@@ -93,7 +94,13 @@ def kubeconfig_serves(path: Path, desired: Desired) -> bool:
         return False
     server = _entry(path, "clusters", "cluster").get("server")
     certificate = _entry(path, "users", "user").get("client-certificate-data")
-    return server == desired.cluster.endpoint.url and _lasts(certificate)
+    return server == _endpoint(desired) and _lasts(certificate)
+
+
+def _endpoint(desired: Desired) -> str:
+    """As control planes have it, and give it away: a patch may have another than the inventory."""
+    first = next(iter(desired.controlplanes))
+    return str(load(first.config.reveal(), first.name)[0]["cluster"]["controlPlane"]["endpoint"])
 
 
 def talosconfig_is_ours(path: Path, bundle: Bundle) -> bool | None:

@@ -130,7 +130,7 @@ def test_without_anything_kept_the_cluster_is_found_as_it_is(here: Here) -> None
 
 
 def test_files_follow_the_cluster(here: Here) -> None:
-    """Another endpoint, one control plane less; and the first control plane need not be there to get them again."""
+    """Another endpoint, one control plane less, a patch; and any control plane gives them again."""
 
     def files() -> tuple[str, list[str]]:
         talos, kube = (yaml.safe_load((here.folder / name).read_text()) for name in ("talosconfig", "kubeconfig"))
@@ -149,11 +149,16 @@ def test_files_follow_the_cluster(here: Here) -> None:
     is_done(here, "--confirm", "mine")
     assert files()[1] == [at(10), at(11)]
     assert here.steps() == []
+    with (here.folder / "cluster.yaml").open("a") as inventory:
+        inventory.write(f"patches: [{{cluster: {{controlPlane: {{endpoint: 'https://{at(11)}:6443'}}}}}}]\n")
+    is_done(here)
+    assert files()[0] == f"https://{at(11)}:6443"
+    assert here.steps() == []
     (here.folder / "kubeconfig").unlink()
     here.lab.add_fault("refuse", ["cp-1"])
     ended = here.up("--only", "files/*")
     assert ended.code == 0, ended.said
-    assert files()[0] == f"https://{at(77)}:6443"
+    assert files()[0] == f"https://{at(11)}:6443"
 
 
 @pytest.mark.parametrize("name", ["w-1", "cp-1", "cp-3"])
