@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -93,6 +95,26 @@ def test_a_lab_that_does_not_listen_is_stopped_all_the_same(monkeypatch: pytest.
         Place("one").client().status()
     assert process.stop("one")
     assert not Place("one").runs()
+
+
+def test_a_lab_whose_folder_is_deleted_by_hand_ends() -> None:
+    process.start("one", Made(clock="instant"))
+    folder = Place("one").folder
+    pid = json.loads(Place("one").running_file.read_text())["pid"]
+    shutil.rmtree(folder)
+    end = time.monotonic() + 60
+    while not ended(pid):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert not folder.exists()
+
+
+def ended(pid: int) -> bool:
+    """It may wait for who has started it to take note."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def test_a_lab_that_cannot_start_says_why() -> None:

@@ -12,6 +12,8 @@ from dataclasses import asdict
 from talosmith.lab.process import Place
 from talosmith.lab.server.lab import LabOptions, LabServer
 
+_LOOKS = 5.0  # seconds between looks whether anybody could still find it
+
 
 def serve(name: str) -> None:
     """Until somebody stops it."""
@@ -32,10 +34,19 @@ async def _serve(place: Place) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, lab.control.stopping.set)
         place.announce(*lab.address, options.token)
+        watching = asyncio.create_task(_until_forgotten(place, lab.control.stopping))
         try:
             await lab.serve()
         finally:
+            watching.cancel()
             place.running_file.unlink(missing_ok=True)
+
+
+async def _until_forgotten(place: Place, stopping: asyncio.Event) -> None:
+    """Who deletes its folder by hand takes away the only way to it: nobody could ever stop it."""
+    while place.running_file.exists():
+        await asyncio.sleep(_LOOKS)
+    stopping.set()
 
 
 def _many_files() -> None:
