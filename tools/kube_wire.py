@@ -10,13 +10,13 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from tools.kube_schemas import FOLDER
+from tools.peers.build import go_binary
 
 VERSION = "v0.36.3"
 MODULES = ("k8s.io/api", "k8s.io/apimachinery")  # of what else there is, nobody sends protocol buffers
@@ -28,9 +28,13 @@ Table = dict[str, dict[str, list[str]]]  # message -> number -> name, type, and 
 
 
 def main() -> None:
+    (FOLDER / "wire.json.gz").write_bytes(gzip.compress(table().encode(), 9, mtime=0))
+
+
+def table() -> str:
+    """The table as it is kept, before it is packed."""
     kinds = json.loads((FOLDER / "kinds.json").read_text())
     schemas = json.loads(gzip.decompress((FOLDER / "schemas.json.gz").read_bytes()))["schemas"]
-    wanted = {(one["group"], one["version"]) for one in kinds}
     messages: Table = {}
     for module in MODULES:
         for path in sorted(_module(module).rglob("generated.proto")):
@@ -44,14 +48,12 @@ def main() -> None:
     _collect([one for one in roots if one], messages, used)
     for name, fields in used.items():
         _compare(name, fields, schemas)
-    text = json.dumps(used, separators=(",", ":"), sort_keys=True)
-    (FOLDER / "wire.json.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-    print(f"{len(used)} messages of {len(wanted)} versions")
+    return json.dumps(used, separators=(",", ":"), sort_keys=True)
 
 
 def _module(name: str) -> Path:
     with tempfile.TemporaryDirectory() as folder:
-        command = [shutil.which("go") or "go", "mod", "download", "-json", f"{name}@{VERSION}"]
+        command = [go_binary(), "mod", "download", "-json", f"{name}@{VERSION}"]
         told = subprocess.run(command, capture_output=True, check=True, cwd=folder)
     return Path(json.loads(told.stdout)["Dir"])
 

@@ -136,14 +136,14 @@ def _copy_module(module: str, target: Path, scratch: Path) -> None:
 def _go(arguments: list[str], folder: Path, *, cgo: bool = False) -> str:
     settings = {"CGO_ENABLED": str(int(cgo)), "GOWORK": "off", "GOFLAGS": "-buildvcs=false -mod=mod"}
     result = subprocess.run(
-        [_go_binary(), *arguments], cwd=folder, env=os.environ | settings, capture_output=True, text=True, check=False
+        [go_binary(), *arguments], cwd=folder, env=os.environ | settings, capture_output=True, text=True, check=False
     )
     if result.returncode:
         raise PeerUnavailable(f"`go {' '.join(arguments[:3])} …` failed:\n{(result.stderr + result.stdout)[-3000:]}")
     return result.stdout
 
 
-def _go_binary() -> str:
+def go_binary() -> str:
     on_path = shutil.which("go")
     if on_path:
         return on_path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from pathlib import Path
@@ -30,7 +31,7 @@ from tests.real.kube.shapes import (
     path_of,
     shape,
 )
-from tools import kube_schemas
+from tools import kube_schemas, kube_wire
 
 OBJECTS: list[Obj] = yaml.safe_load((Path(__file__).parent / "shape_objects.yaml").read_text())
 SEEDS = range(10)
@@ -57,6 +58,12 @@ def test_data_is_what_the_real_server_says(peer: Any) -> None:
         fresh = kube_schemas.gather(fetch, send)
     for name, content in fresh.items():
         assert (kube_schemas.FOLDER / name).read_bytes() == content, f"{name}: run `python -m tools.kube_schemas`"
+
+
+def test_the_table_of_messages_is_that_of_the_go_modules(peer: Any) -> None:
+    peer("kube-apiserver")  # made of the same modules
+    kept = gzip.decompress((kube_schemas.FOLDER / "wire.json.gz").read_bytes()).decode()
+    assert kept == kube_wire.table(), "run `python -m tools.kube_wire`"
 
 
 @pytest.mark.parametrize("number", range(len(OBJECTS)), ids=lambda one: f"{one:02}-{OBJECTS[one]['kind']}")
