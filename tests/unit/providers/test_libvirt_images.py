@@ -83,6 +83,19 @@ def test_what_is_known_is_not_fetched_again(tmp_path: Path) -> None:
     assert len(server.asked) == 2
 
 
+def test_https_that_leads_to_plain_http_proves_nothing(tmp_path: Path) -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.url.scheme == "https":
+            return httpx2.Response(302, headers={"location": "http://mirror.test/disk.raw"})
+        return httpx2.Response(200, content=CONTENT)
+
+    transport = httpx2.MockTransport(answer)
+    with pytest.raises(Permanent, match=r"nothing proves that http://mirror.test/disk.raw"):
+        obtain(Source(URL), tmp_path, transport=transport)
+    assert not list(tmp_path.glob("*.img"))
+    assert obtain(Source(URL, sha256(CONTENT)), tmp_path, transport=transport).length == len(CONTENT)
+
+
 def test_the_factory_is_told_of_the_schematic_first(tmp_path: Path) -> None:
     server = Server()
     source = Source(URL, schematic="customization: {}\n", schematic_url="https://images.test/schematics")

@@ -52,6 +52,7 @@ RULES: tuple[Rule, ...] = (
     providers.one_provider,
     providers.settings_fit_the_provider,
     providers.libvirt_has_one_network,
+    providers.libvirt_image_is_proven,
     providers.proxmox_is_trusted_one_way,
     providers.aws_can_be_laid_out,
     providers.lab_stays_on_loopback,

@@ -52,6 +52,13 @@ def libvirt_has_one_network(resolved: Resolved) -> Iterator[Finding]:
         yield error(("libvirt", "bridge"), what, fix="keep `network` or `bridge`")
 
 
+def libvirt_image_is_proven(resolved: Resolved) -> Iterator[Finding]:
+    provider = resolved.cluster.provider
+    if isinstance(provider, Libvirt) and (provider.image or "").startswith("http://") and not provider.image_checksum:
+        what, why = "nothing proves that this image is the right one", "plain http can be changed on its way"
+        yield error(("libvirt", "image"), what, why, "use https, or set `image_checksum`")
+
+
 def proxmox_is_trusted_one_way(resolved: Resolved) -> Iterator[Finding]:
     provider = resolved.cluster.provider
     if isinstance(provider, Proxmox) and provider.fingerprint and provider.ca:

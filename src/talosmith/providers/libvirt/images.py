@@ -109,6 +109,7 @@ def _download(source: Source, target: Path, transport: Any) -> None:
                 client.post(source.schematic_url, content=source.schematic.encode()).raise_for_status()
             with client.stream("GET", source.place) as answer, target.open("wb") as file:
                 answer.raise_for_status()
+                _must_be_provable(source, answer)
                 for part in counting(answer.iter_bytes(_CHUNK), "fetching the image", _length(answer)):
                     stop_if_cancelled()
                     file.write(part)
@@ -124,6 +125,15 @@ def _download(source: Source, target: Path, transport: Any) -> None:
             hint="without a way to the internet set `libvirt.image` to a file on this computer",
             retry_after=5.0,
         ) from None
+
+
+def _must_be_provable(source: Source, answer: httpx2.Response) -> None:
+    """Either who serves it is proven, or what is served."""
+    if answer.url.scheme != "https" and not source.checksum:
+        raise Permanent(
+            f"nothing proves that {answer.url} is the right image: plain http can be changed on its way",
+            hint="set `libvirt.image` to a place with https, or `libvirt.image_checksum`",
+        )
 
 
 def _length(answer: httpx2.Response) -> int:
