@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from talosmith.model.machines import Machine
 from talosmith.model.secret import Secret
 from talosmith.plan.gate import EtcdView, Member
+from talosmith.talos.address import names_port
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,15 @@ class NodeSeen:
     @property
     def configured(self) -> bool:
         return isinstance(self.stage, str) and self.stage != "maintenance"
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where the provider says its machine is."""
+        return self.machine.addresses if isinstance(self.machine, Machine) else ()
+
+    def is_elsewhere(self, address: str) -> bool:
+        """It has its config, and answers at another address only. Behind ports of one host nobody has one."""
+        return self.configured and self.address not in ("", address) and not any(map(names_port, self.places))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from talosmith.desired.target import Desired
-from talosmith.model.machines import Machine
 from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.plan.builder import PlanBuilder
-from talosmith.talos.address import names_port
 
 
 def refuse(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
     taken = {
-        address: name
-        for name, seen in (*observed.nodes.items(), *observed.others.items())
-        for address in _addresses(seen)
+        address: name for name, seen in (*observed.nodes.items(), *observed.others.items()) for address in seen.places
     }
     for name, seen in observed.nodes.items():
         _stranger(plan, name, seen)
@@ -32,22 +28,18 @@ def _stranger(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
 
 def _address(plan: PlanBuilder, name: str, wanted: str, seen: NodeSeen, taken: Mapping[str, str]) -> None:
     """Neither a node's address changes in place nor the name at one: somebody would be waited for in vain."""
-    if wanted in _addresses(seen):
+    if wanted in seen.places:
         return
     if there := taken.get(wanted):
         plan.block(
             f"{name} is to have {wanted}, where {there} still is: give it another address, or take {there} away "
             f"first with `talosmith destroy --target {there}`"
         )
-    elif seen.configured and seen.address not in ("", wanted) and not any(map(names_port, _addresses(seen))):
+    elif seen.is_elsewhere(wanted):
         plan.block(
             f"{name} answers at {seen.address}, and the inventory says {wanted}: put that back, or take the node "
             f"away first with `talosmith destroy --target {name}`, and it is made anew at its new address"
         )
-
-
-def _addresses(seen: NodeSeen) -> tuple[str, ...]:
-    return seen.machine.addresses if isinstance(seen.machine, Machine) else ()
 
 
 def _version(plan: PlanBuilder, desired: Desired, name: str, seen: NodeSeen) -> None:

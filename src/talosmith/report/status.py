@@ -97,4 +97,6 @@ def _remark(desired: Desired, seen: NodeSeen) -> str:
         return seen.stage.why
     if seen.name not in desired.nodes:
         return "not in the inventory"
-    return "; ".join(seen.unmet)
+    wanted = str(desired.nodes[seen.name].node.ip)
+    elsewhere = [f"the inventory says {wanted}"] if seen.is_elsewhere(wanted) else []
+    return "; ".join([*elsewhere, *seen.unmet])
