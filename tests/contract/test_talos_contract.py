@@ -125,7 +125,7 @@ async def test_changes_of_the_config(world: World) -> None:
         tried = world.config(machine, {"machine": {"nodeLabels": {"contract": "tried"}}})
         await node.apply_config(tried, ApplyMode.TRY, try_for=timedelta(seconds=2))
         await eventually(labels, lambda found: found.get("contract") == "tried")
-        await eventually(labels, lambda found: found.get("contract") == "kept", 30)
+        await eventually(labels, lambda found: found.get("contract") == "kept")
         with pytest.raises(Invalid):
             await node.apply_config("machine: {unknown: 1}\n", ApplyMode.NO_REBOOT)
 

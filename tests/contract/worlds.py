@@ -22,6 +22,7 @@ from talosmith.talos import EtcdMember, MaintenanceClient, TalosClient, TalosNod
 from tests.loopback import free_network
 
 TALOS, KUBERNETES = "v1.13.9", "v1.36.3"
+_PATIENCE = 240.0  # seconds: on a busy machine a real node takes up to 100 to boot, or to join
 
 
 Ability = Literal["a reset leaves etcd", "a reset wipes the disk"]
@@ -69,11 +70,11 @@ class World:
         return TalosClient.from_bundle(self.bundle, roles=roles or ("os:admin",))
 
 
-async def eventually(ask: Callable[[], Awaitable[Any]], holds: Callable[[Any], bool], seconds: float = 90) -> Any:
+async def eventually(ask: Callable[[], Awaitable[Any]], holds: Callable[[Any], bool]) -> Any:
     """Asks until it holds; what is temporary may happen meanwhile, as it does while nodes boot."""
     last: object = None
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(_PATIENCE):
             while True:
                 try:
                     last = await ask()
@@ -83,7 +84,7 @@ async def eventually(ask: Callable[[], Awaitable[Any]], holds: Callable[[Any], b
                     last = trouble
                 await asyncio.sleep(0.2)
     except TimeoutError:
-        raise AssertionError(f"after {seconds} s still: {last}") from None
+        raise AssertionError(f"after {_PATIENCE} s still: {last}") from None
 
 
 async def applied(world: World, machine: Machine, config: str | None = None, role: str = "controlplane") -> None:
@@ -108,12 +109,12 @@ async def bootstrapped(world: World, machine: Machine) -> None:
 
 
 async def joined(node: TalosNode, count: int) -> tuple[EtcdMember, ...]:
-    """The members, once there are that many and all of them vote. On a busy machine each takes up to 100 s."""
+    """The members, once there are that many and all of them vote."""
 
     def settled(members: tuple[EtcdMember, ...]) -> bool:
         return len(members) == count and not any(member.is_learner for member in members)
 
-    members: tuple[EtcdMember, ...] = await eventually(lambda: node.etcd_members(timeout=5), settled, 240)
+    members: tuple[EtcdMember, ...] = await eventually(lambda: node.etcd_members(timeout=5), settled)
     return members
 
 
