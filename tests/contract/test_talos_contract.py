@@ -123,7 +123,8 @@ async def test_changes_of_the_config(world: World) -> None:
         await node.apply_config(labelled, ApplyMode.NO_REBOOT)
         await eventually(labels, lambda found: found.get("contract") == "kept")
         tried = world.config(machine, {"machine": {"nodeLabels": {"contract": "tried"}}})
-        await node.apply_config(tried, ApplyMode.TRY, try_for=timedelta(seconds=2))
+        # Long enough to be seen in between, also on a busy machine.
+        await node.apply_config(tried, ApplyMode.TRY, try_for=timedelta(seconds=6))
         await eventually(labels, lambda found: found.get("contract") == "tried")
         await eventually(labels, lambda found: found.get("contract") == "kept")
         with pytest.raises(Invalid):
