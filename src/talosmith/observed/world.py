@@ -107,6 +107,11 @@ class NodeSeen:
         return isinstance(self.stage, str) and self.stage != "maintenance"
 
     @property
+    def leads(self) -> bool:
+        """Its machine was made to be a control plane."""
+        return isinstance(self.machine, Machine) and self.machine.role == "controlplane"
+
+    @property
     def places(self) -> tuple[str, ...]:
         """Where the provider says its machine is."""
         return self.machine.addresses if isinstance(self.machine, Machine) else ()
@@ -123,15 +128,18 @@ class Observed:
     others: Mapping[str, NodeSeen] = field(default_factory=dict)  # machines and members that it no longer has
     kubernetes: Mapping[str, KubeNodeSeen] | Unknown | None = None  # None: there is no cluster yet
 
+    @property
+    def everybody(self) -> dict[str, NodeSeen]:
+        return {**self.nodes, **self.others}
+
     def etcd(self) -> EtcdView | None:
         """What all control planes together say; None where nobody has a member list."""
-        everybody = (*self.nodes.values(), *self.others.values())
-        return etcd_view(one.etcd for one in everybody if isinstance(one.etcd, EtcdSeen))
+        return etcd_view(one.etcd for one in self.everybody.values() if isinstance(one.etcd, EtcdSeen))
 
     @property
     def bootstrapped(self) -> bool | Unknown:
         """Whether etcd exists anywhere. Only if every control plane that could have it has said no, it does not."""
-        seen = [*self.nodes.values(), *self.others.values()]
+        seen = self.everybody.values()
         if any(isinstance(one.etcd, EtcdSeen) and not one.etcd.waiting for one in seen):
             return True
         silent = [one.name for one in seen if isinstance(one.etcd, Unknown)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from talosmith.desired.config.compare import differing_paths
 from talosmith.desired.config.load import load
 from talosmith.desired.config.reboot import needs_reboot
@@ -44,6 +46,7 @@ class _Turns:
 
 def change_config(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
     turns = _Turns(plan, desired, observed)
+    running = observed.bootstrapped is not False
     refused: dict[str, list[str]] = {}
     told: dict[str, list[str]] = {}
     for wanted in desired.nodes.values():
@@ -53,8 +56,14 @@ def change_config(plan: PlanBuilder, desired: Desired, observed: Observed) -> No
         if isinstance(seen.config, Unknown):
             plan.note(f"{wanted.name}: its config could not be read: {seen.config.why}")
         elif isinstance(seen.config, Secret) and seen.config_digest != wanted.digest:
-            if wrong := _change(plan, turns, desired, observed, wanted, seen.config, told):
+            before, after = (load(one.reveal(), wanted.name) for one in (seen.config, wanted.config))
+            paths = differing_paths(before, after)
+            if wrong := refusal(paths, running=running):
                 refused.setdefault(wrong, []).append(wanted.name)
+                continue
+            for remark in remarks(paths):
+                told.setdefault(remark, []).append(wanted.name)
+            _change(plan, turns, observed, wanted, paths, needs_reboot(before, after, desired.cluster.talos_version))
         elif seen.pending_reboot:
             reboot = Reboot(wanted.name, wanted.is_controlplane)
             needs = turns.take(wanted, reboot.key, disturbing=True)
@@ -72,27 +81,16 @@ def _differs(wanted: DesiredNode, seen: NodeSeen) -> bool:
 def _change(
     plan: PlanBuilder,
     turns: _Turns,
-    desired: Desired,
     observed: Observed,
     wanted: DesiredNode,
-    found: Secret,
-    told: dict[str, list[str]],
-) -> str:
-    """Why it is refused; else it is planned, and what there is to say about it is told."""
-    before = load(found.reveal(), wanted.name)
-    after = load(wanted.config.reveal(), wanted.name)
-    paths = differing_paths(before, after)
-    if wrong := refusal(paths, running=observed.bootstrapped is not False):
-        return wrong
-    for remark in remarks(paths):
-        told.setdefault(remark, []).append(wanted.name)
-    rebooting = needs_reboot(before, after, desired.cluster.talos_version)
+    paths: Sequence[str],
+    rebooting: Sequence[str],
+) -> None:
     network = any(path.startswith(_NETWORK) for path in paths)
     action = ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane)
     reason = f"differs in {listed(paths)}" + (f"; {listed(rebooting)} takes a reboot" if rebooting else "")
     effect = _effect(observed, wanted) if rebooting else ""
     plan.add(action, reason, needs=turns.take(wanted, action.key, disturbing=bool(rebooting)), effect=effect)
-    return ""
 
 
 def resize(plan: PlanBuilder, desired: Desired, observed: Observed, *, possible: bool) -> None:

@@ -26,7 +26,7 @@ class DestroyOptions:
 def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan:
     plan = PlanBuilder("destroy", desired.cluster.name)
     goes_on = _goes_on(desired, observed, options.selection)
-    for name, seen in (*observed.nodes.items(), *observed.others.items()):
+    for name, seen in observed.everybody.items():
         if options.selection.targets and name not in options.selection.targets:
             continue
         if isinstance(seen.machine, Unknown):
@@ -43,7 +43,7 @@ def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan
 
 def _goes_on(desired: Desired, observed: Observed, selection: Selection) -> bool:
     """Whether a control plane stays."""
-    others = [name for name, seen in observed.others.items() if _leads(seen)]
+    others = [name for name, seen in observed.others.items() if seen.leads]
     staying = {*(node.name for node in desired.controlplanes), *others} - set(selection.targets)
     return bool(selection.targets and staying)
 
@@ -67,11 +67,7 @@ def _destroy(plan: PlanBuilder, name: str, options: DestroyOptions) -> None:
 
 def _take_out(plan: PlanBuilder, observed: Observed, name: str, seen: NodeSeen, options: DestroyOptions) -> None:
     """With all the care that a node gets which leaves the inventory."""
-    if _leads(seen) and not members_by_name(observed) and observed.bootstrapped is not False:
+    if seen.leads and not members_by_name(observed) and observed.bootstrapped is not False:
         plan.block(f"whether etcd needs {name} is not known: no control plane says who its members are")
         return
     take_out(plan, observed, name, seen, "it was asked for", plan.keys(), creates=options.creates)
-
-
-def _leads(seen: NodeSeen) -> bool:
-    return isinstance(seen.machine, Machine) and seen.machine.role == "controlplane"

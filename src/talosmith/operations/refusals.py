@@ -10,9 +10,7 @@ from talosmith.plan.builder import PlanBuilder
 
 
 def refuse(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
-    taken = {
-        address: name for name, seen in (*observed.nodes.items(), *observed.others.items()) for address in seen.places
-    }
+    taken = {address: name for name, seen in observed.everybody.items() for address in seen.places}
     for name, seen in observed.nodes.items():
         _stranger(plan, name, seen)
         if isinstance(seen.machine, Unknown):

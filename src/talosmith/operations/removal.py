@@ -113,14 +113,13 @@ def take_out(
 
 
 def _leads(observed: Observed, name: str, seen: NodeSeen) -> bool:
-    role = seen.machine.role if isinstance(seen.machine, Machine) else ""
-    return role == "controlplane" or name in members_by_name(observed)
+    return seen.leads or name in members_by_name(observed)
 
 
 def members_by_name(observed: Observed) -> dict[str, list[EtcdMemberSeen]]:
     """etcd's members as all control planes list them, by the names they have."""
     found: dict[int, EtcdMemberSeen] = {}
-    for seen in (*observed.nodes.values(), *observed.others.values()):
+    for seen in observed.everybody.values():
         if isinstance(seen.etcd, EtcdSeen):
             found |= {member.id: member for member in seen.etcd.members}
     named: dict[str, list[EtcdMemberSeen]] = {}

@@ -14,7 +14,6 @@ _HEADER = ("NODE", "ROLE", "ADDRESS", "MACHINE", "STAGE", "TALOS", "ETCD", "KUBE
 
 
 def as_data(desired: Desired, observed: Observed) -> list[dict[str, Any]]:
-    everybody = (*observed.nodes.values(), *observed.others.values())
     return [
         {
             "node": seen.name,
@@ -29,15 +28,13 @@ def as_data(desired: Desired, observed: Observed) -> list[dict[str, Any]]:
             "config": _config(desired, seen),
             "remark": _remark(desired, seen),
         }
-        for seen in everybody
+        for seen in observed.everybody.values()
     ]
 
 
 def as_text(desired: Desired, observed: Observed, style: Style) -> str:
     rows = []
-    for one, seen in zip(
-        as_data(desired, observed), (*observed.nodes.values(), *observed.others.values()), strict=True
-    ):
+    for one, seen in zip(as_data(desired, observed), observed.everybody.values(), strict=True):
         stage = "no answer" if isinstance(seen.stage, Unknown) else one["stage"]
         rows.append(
             (

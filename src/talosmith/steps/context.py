@@ -55,7 +55,7 @@ class Context:
 
     def know(self, observed: Observed) -> None:
         """The machines as they were last seen."""
-        for name, seen in (*observed.nodes.items(), *observed.others.items()):
+        for name, seen in observed.everybody.items():
             if isinstance(seen.machine, Machine):
                 self.machines[name] = seen.machine
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.lab.up.killing import GROUPS, Places, at_every_event, killed_twice
 from tests.lab.up.outcomes import one_etcd
 from tests.lab.up.places import DESTROY, Here
-from tests.lab.up.test_up_killed import GROUPS, Places, at_every_event, killed_twice
 
 pytestmark = pytest.mark.slow
 
