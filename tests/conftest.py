@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tools.peers import PeerUnavailable, find
 
 NO_SKIPS = os.environ.get("TALOSMITH_NO_SKIPS") == "1"
 
+# How long an example takes says how busy the machine is, not whether the example holds.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("new examples", UNHURRIED)
 # In CI the same examples every time, so that a change is blamed only for what it broke; elsewhere new ones each time.
-settings.register_profile("ci", derandomize=True)
-if NO_SKIPS:
-    settings.load_profile("ci")
+settings.register_profile("ci", UNHURRIED, derandomize=True)
+settings.load_profile("ci" if NO_SKIPS else "new examples")
 
 
 @pytest.fixture(scope="session", autouse=True)

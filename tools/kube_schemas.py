@@ -30,7 +30,7 @@ from tools.peers import find
 
 FOLDER = Path(__file__).parent.parent / "src/talosmith/lab/kube/data"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-PATIENCE = 60  # seconds
+PATIENCE = 300  # seconds; a busy machine may take many times the usual eight
 
 Fetch = Callable[[str, str], Any]  # a path and what is accepted -> the JSON of the answer
 Send = Callable[[str, dict[str, Any]], None]  # creates an object at a path, or is refused
@@ -160,7 +160,8 @@ def api_server() -> Iterator[tuple[Fetch, Send]]:
         token = secrets.token_hex(16)
         (folder / "sa.key").write_text(pki.write_key(pki.new_key(KeyKind.ECDSA_P256)).reveal())
         (folder / "tokens").write_text(f"{token},us,us,system:masters\n")
-        etcd_port, port = _free_port(), _free_port()
+        # Held as long as the programs run that share them, lest somebody else takes them before.
+        etcd_port, port = (running.enter_context(_held_port()).getsockname()[1] for _ in range(2))
         etcd = f"http://127.0.0.1:{etcd_port}"
         _run(
             running,
@@ -169,6 +170,7 @@ def api_server() -> Iterator[tuple[Fetch, Send]]:
             f"--listen-client-urls={etcd}",
             f"--advertise-client-urls={etcd}",
             "--listen-peer-urls=http://127.0.0.1:0",
+            "--socket-reuse-port",
         )
         _run(
             running,
@@ -176,6 +178,7 @@ def api_server() -> Iterator[tuple[Fetch, Send]]:
             f"--etcd-servers={etcd}",
             "--bind-address=127.0.0.1",
             f"--secure-port={port}",
+            "--permit-port-sharing",
             f"--cert-dir={folder}",
             f"--token-auth-file={folder / 'tokens'}",
             f"--service-account-key-file={folder / 'sa.key'}",
@@ -187,15 +190,14 @@ def api_server() -> Iterator[tuple[Fetch, Send]]:
             f"--disable-admission-plugins={UNWANTED_PLUGINS}",
         )
         until = time.monotonic() + PATIENCE
-        certificate = folder / "apiserver.crt"
-        while not certificate.exists() and time.monotonic() < until:
+        while not (folder / "apiserver.key").exists() and time.monotonic() < until:  # written after the certificate
             time.sleep(0.1)
-        context = ssl.create_default_context(cafile=str(certificate))
+        context = ssl.create_default_context(cafile=str(folder / "apiserver.crt"))
 
         def ask(path: str, accept: str = "application/json", body: bytes | None = None) -> bytes:
             headers = {"Authorization": f"Bearer {token}", "Accept": accept, "Content-Type": "application/json"}
             request = urllib.request.Request(f"https://127.0.0.1:{port}{path}", body, headers)
-            with urllib.request.urlopen(request, context=context, timeout=30) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, context=context, timeout=PATIENCE) as answer:  # noqa: S310
                 return bytes(answer.read())
 
         def fetch(path: str, accept: str) -> Any:
@@ -208,12 +210,20 @@ def api_server() -> Iterator[tuple[Fetch, Send]]:
         while True:
             try:
                 ask("/readyz", "*/*")
-                break
+                if _described(fetch) or time.monotonic() > until:
+                    break
             except OSError:
                 if time.monotonic() > until:
                     raise
-                time.sleep(0.2)
+            time.sleep(0.2)
         yield fetch, send
+
+
+def _described(fetch: Fetch) -> bool:
+    """Whether there is a description of every group, which comes a moment after the server is ready."""
+    groups = fetch("/apis", "application/json")["groups"]
+    served = {f"apis/{version['groupVersion']}" for group in groups for version in group["versions"]}
+    return bool({"api/v1", *served} <= fetch("/openapi/v3", "application/json")["paths"].keys())
 
 
 def _run(running: contextlib.ExitStack, name: str, *arguments: str) -> None:
@@ -224,10 +234,11 @@ def _run(running: contextlib.ExitStack, name: str, *arguments: str) -> None:
     running.callback(process.kill)
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+def _held_port() -> socket.socket:
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    one.bind(("127.0.0.1", 0))
+    return one
 
 
 def main() -> None:

@@ -209,6 +209,7 @@ def _configuration(port: int, authority: str) -> Json:
         "rules": [rule],
         "sideEffects": "None",
         "matchPolicy": "Exact",
+        "timeoutSeconds": 30,  # the most there is; without an answer an object would seem not to be written at all
         "admissionReviewVersions": ["v1"],
     }
     kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration"}

@@ -5,8 +5,7 @@ A test that passes in one world and fails in the other has found a defect of the
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -17,13 +16,12 @@ from talosmith.desired.bundle import Bundle
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.generate import Options, generate
 from talosmith.desired.config.patch import apply_patches, patch_from_value
-from talosmith.errors import Temporary
-from talosmith.talos import EtcdMember, MaintenanceClient, TalosClient, TalosNode
+from talosmith.talos import AlreadyExists, EtcdMember, MaintenanceClient, TalosClient, TalosNode
 from tests.loopback import free_network
+from tests.real.talos.machine_config import controlplane_patch, of_its_own, patch
+from tests.real.talos.patience import configured, done, eventually, refused
 
 TALOS, KUBERNETES = "v1.13.9", "v1.36.3"
-_PATIENCE = 240.0  # seconds: on a busy machine a real node takes up to 100 to boot, or to join
-
 
 Ability = Literal["a reset leaves etcd", "a reset wipes the disk"]
 
@@ -57,7 +55,11 @@ class World:
         self.machines += made
         async with MaintenanceClient() as client:
             for machine in made:
-                await eventually(client.node(machine.address).version, bool)
+                node = client.node(machine.address)
+                await eventually(
+                    lambda node=node: node.list("machinestatuses"),  # there may be none yet
+                    lambda found: [status.spec["stage"] for status in found] == ["maintenance"],
+                )
         return made
 
     def config(self, machine: Machine, *extra: dict[str, Any], role: Any = "controlplane") -> str:
@@ -70,60 +72,37 @@ class World:
         return TalosClient.from_bundle(self.bundle, roles=roles or ("os:admin",))
 
 
-async def eventually(ask: Callable[[], Awaitable[Any]], holds: Callable[[Any], bool]) -> Any:
-    """Asks until it holds; what is temporary may happen meanwhile, as it does while nodes boot."""
-    last: object = None
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            while True:
-                try:
-                    last = await ask()
-                    if holds(last):
-                        return last
-                except Temporary as trouble:
-                    last = trouble
-                await asyncio.sleep(0.2)
-    except TimeoutError:
-        raise AssertionError(f"after {_PATIENCE} s still: {last}") from None
-
-
 async def applied(world: World, machine: Machine, config: str | None = None, role: str = "controlplane") -> None:
     """From maintenance mode to a node that answers to its cluster's certificates."""
-    async with MaintenanceClient() as maintenance:
-        await maintenance.node(machine.address).apply_config(config or world.config(machine, role=role))
-    async with world.client() as client:
-        await eventually(client.node(machine.address).version, bool)
+    async with MaintenanceClient() as maintenance, world.client() as client:
+        waiting, ours = maintenance.node(machine.address), client.node(machine.address)
+        await configured(waiting, ours, config or world.config(machine, role=role))
 
 
 async def bootstrapped(world: World, machine: Machine) -> None:
     await applied(world, machine)
     async with world.client() as client:
         node = client.node(machine.address)
-
-        async def bootstrap() -> bool:
-            await node.bootstrap()
-            return True
-
-        await eventually(bootstrap, bool)
-        await eventually(lambda: node.etcd_members(timeout=5), lambda members: len(members) == 1)
+        await done(node.bootstrap, AlreadyExists)
+        await joined(node, 1)
 
 
-async def joined(node: TalosNode, count: int) -> tuple[EtcdMember, ...]:
-    """The members, once there are that many and all of them vote."""
+async def joined(node: TalosNode, count: int, *, local: bool = False) -> tuple[EtcdMember, ...]:
+    """The members, once there are that many, and all of them vote and have told who and where they are."""
 
     def settled(members: tuple[EtcdMember, ...]) -> bool:
-        return len(members) == count and not any(member.is_learner for member in members)
+        return len(members) == count and all(
+            member.hostname and member.client_urls and not member.is_learner for member in members
+        )
 
-    members: tuple[EtcdMember, ...] = await eventually(lambda: node.etcd_members(timeout=5), settled)
+    members: tuple[EtcdMember, ...] = await eventually(lambda: node.etcd_members(local=local, timeout=5), settled)
     return members
 
 
 @pytest.fixture(params=["lab", "real"])
 async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
-    bundle = request.getfixturevalue("bundle")
+    bundle = of_its_own(request.getfixturevalue("bundle"))
     if request.param == "real":
-        from tests.real.talos.machine_config import controlplane_patch, patch
-
         lab = request.getfixturevalue("talos_lab")
         nodes = request.getfixturevalue("talos_nodes")
 
@@ -167,4 +146,16 @@ def bundle() -> Bundle:
     return Bundle.generate()
 
 
-__all__ = ["Machine", "TalosNode", "World", "applied", "bootstrapped", "bundle", "eventually", "joined", "world"]
+__all__ = [
+    "Machine",
+    "TalosNode",
+    "World",
+    "applied",
+    "bootstrapped",
+    "bundle",
+    "done",
+    "eventually",
+    "joined",
+    "refused",
+    "world",
+]

@@ -15,7 +15,7 @@ from talosmith.desired.pki import CertificateAndKey, new_leaf
 from talosmith.desired.talosconfig import new_client
 from talosmith.talos.proto import cosi_grpc, image_grpc, lifecycle_grpc, machine_grpc, storage_grpc, time_grpc
 
-DEADLINE = 10.0
+DEADLINE = 120.0  # seconds: for what comes at once, but not on a busy machine
 
 
 def insecure() -> ssl.SSLContext:

@@ -29,12 +29,17 @@ async def settled(server: LabServer, until: Any) -> None:
             await asyncio.sleep(0.01)
 
 
+def at_rest(server: LabServer) -> bool:
+    """Nothing more is going to happen by itself, so what is seen now stays."""
+    return len(server.world.timeline) == 0
+
+
 async def cluster(server: LabServer, configs: Configs, *names: str) -> Configs:
-    """A cluster of these machines, ready, with a virtual address."""
+    """A cluster of these machines, ready, with a virtual address; all control planes have a vote in etcd."""
     made = Configs(bundle=configs.bundle, vip=vip_of(server))
     for name in names:
         server.control.create(name)
-    await settled(server, lambda: all(stage(server, name) == "maintenance" for name in names))
+    await settled(server, lambda: all(waits(server, name) for name in names))
     for name in names:
         role = "controlplane" if name.startswith("cp") else "worker"
         configure.apply(server.world, server.world.machines[name], made.text(role, name), "AUTO")
@@ -42,13 +47,18 @@ async def cluster(server: LabServer, configs: Configs, *names: str) -> Configs:
     await settled(server, lambda: server.world.machines[names[0]].runs("kubelet"))
     joining.bootstrap(server.world, server.world.machines[names[0]])
     server.engine.commit()
-    await settled(server, lambda: all(ready(server, name) for name in names))
+    await settled(server, lambda: at_rest(server) and all(ready(server, name) for name in names))
     return made
 
 
 def stage(server: LabServer, name: str) -> str:
     run = server.world.machines[name].run
     return run.stage if run else ""
+
+
+def waits(server: LabServer, name: str) -> bool:
+    """For a config, in maintenance mode; its API answers a moment after that has begun."""
+    return stage(server, name) == "maintenance" and server.world.machines[name].runs("apid")
 
 
 def ready(server: LabServer, name: str) -> bool:

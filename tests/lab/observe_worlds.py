@@ -22,8 +22,10 @@ from talosmith.observed.observe import observe
 from talosmith.observed.world import Observed
 from talosmith.providers.base import Finding
 from talosmith.talos import MaintenanceClient, TalosClient
+from tests.lab.lab_servers import at_rest
 from tests.lab.lab_worlds import quick_bundle
 
+PATIENCE = 120.0  # seconds: for what comes soon, but not on a busy machine
 INVENTORY = """\
 cluster_name: {name}
 talos_version: v1.13.9
@@ -103,10 +105,14 @@ class LabWorld:
             node = self.desired.nodes[name].node
             self.control.create(name, address=str(node.ip), mac=node.mac)
 
-    async def until(self, holds: Callable[[], bool], seconds: float = 30.0) -> None:
-        async with asyncio.timeout(seconds):
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE):
             while not holds():
                 await asyncio.sleep(0.02)
+
+    async def rest(self) -> None:
+        """Until nothing more happens by itself: stages are as they stay, and whoever is to answer does."""
+        await self.until(lambda: at_rest(self.server))
 
     def stages(self) -> set[str]:
         return {one["stage"] for one in self.control.list_machines()}
@@ -122,7 +128,7 @@ class LabWorld:
         await self.patiently(self.talos.node(str(self.desired.nodes[name].node.ip), name).bootstrap)
 
     async def patiently(self, act: Callable[[], Awaitable[Any]]) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 try:
                     await act()
@@ -137,8 +143,10 @@ class LabWorld:
         await self.configure(*self.desired.nodes)
         first, *_ = (node.name for node in self.desired.controlplanes)
         await self.bootstrap(first)
-        await self.until(lambda: all(one["ready"] for one in self.control.list_machines()))
-        await self.until(self.has_all_voters)
+        await self.until(lambda: at_rest(self.server) and self.is_ready() and self.has_all_voters())
+
+    def is_ready(self) -> bool:
+        return all(one["ready"] for one in self.control.list_machines())
 
     def has_all_voters(self) -> bool:
         clusters = self.control.status()["etcd"]

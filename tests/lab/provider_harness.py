@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from talosmith.lab.client import LabClient
+from talosmith.lab.faults import Fault
 from talosmith.lab.server.lab import LabServer
 from talosmith.model.cluster import Role
 from talosmith.model.machines import MachineSpec, Owner
@@ -18,9 +20,10 @@ from talosmith.providers.contract import There
 from talosmith.providers.lab.calls import LabCalls
 from talosmith.providers.lab.home import Calls
 from talosmith.providers.lab.provider import LabProvider
+from tests.clock import Clock
 
 OWNER = Owner("tested", "0123456789abcdef")
-PATIENCE = 0.5  # in which a call that is answered must be
+PATIENCE = 120.0  # seconds: for what comes at once, but not on a busy machine
 
 
 @dataclass
@@ -28,7 +31,7 @@ class ServedLab:
     """A home whose lab is always there."""
 
     server: LabServer
-    patience: float = 30.0
+    patience: float = PATIENCE
     name: str = "served"
     calls: int = 0
 
@@ -60,10 +63,13 @@ class LabHarness:
     owner: Owner = OWNER
     provided: type[LabProvider] = LabProvider
     home: ServedLab = field(init=False)
+    clock: Clock = field(init=False)
+    waiting: list[asyncio.Task[None]] = field(default_factory=list)
     ahead: float = 0.0
 
     def __post_init__(self) -> None:
         self.home = ServedLab(self.server)
+        self.clock = Clock()
         self.server.world.now = lambda: time.time() + self.ahead
 
     def provider(self) -> LabProvider:
@@ -90,15 +96,25 @@ class LabHarness:
         return self.home.calls
 
     async def lose_answers(self, times: int) -> None:
-        """The provider gives up sooner, so that nobody has to wait for it."""
-        self.home.patience = PATIENCE
+        """The provider's patience is over as soon as an answer is lost, so that nobody has to wait for it."""
+        faults = self.server.world.faults
         for method in ("machine.create", "machine.delete"):
-            self.server.control.add_fault("time-out", method=method, times=times)
+            made = self.server.control.add_fault("time-out", method=method, times=times)
+            self.waiting.append(asyncio.create_task(self._run_out(faults[made["id"]])))
+
+    async def _run_out(self, fault: Fault) -> None:
+        left = fault.times
+        while left:
+            await asyncio.sleep(0.01)
+            if fault.times != left:
+                left = fault.times
+                self.clock.forward(self.home.patience)
 
     async def fail_some(self, percent: float) -> None:
         self.server.control.clear_faults()
         if percent:
-            self.server.control.add_fault("fail", method="*", percent=percent)
+            # Under a name of its own: the number that it would get is another one each time, and so is chance then.
+            self.server.world.faults["some"] = Fault(id="some", kind="fail", percent=percent)
 
     async def hide_new(self, seconds: float) -> None:
         await self.pass_time(seconds + 1)  # those that are there already are old enough

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -13,13 +15,13 @@ from talosmith.lab import joining, services
 from talosmith.steps.context import Context, RunOptions
 from talosmith.steps.etcd import BootstrapEtcd
 from talosmith.talos import Limits, TalosClient
-from tests.lab.observe_worlds import LabWorld, desired_of, lab_world
+from tests.lab.observe_worlds import PATIENCE, LabWorld, desired_of, lab_world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 STEP = BootstrapEtcd("cp-1")
 NAMES = ("cp-1", "cp-2", "cp-3")
-HASTY = Limits(connect_timeout=0.5, call_timeout=1.0)
+HASTY = Limits(connect_timeout=0.5, call_timeout=1.0)  # whoever does not answer is given up soon
 
 
 def nothing(text: str, hint: str = "") -> None:
@@ -33,12 +35,14 @@ async def world(tmp_path: Path, network: str) -> AsyncIterator[LabWorld]:
         yield made
 
 
-def context(world: LabWorld, folder: Path, before: Callable[[], None] = lambda: None) -> Context:
+def context(
+    world: LabWorld, folder: Path, before: Callable[[], None] = lambda: None, talos: TalosClient | None = None
+) -> Context:
     """`before` happens when all were asked, and right before etcd is started."""
     return Context(
         desired=world.desired,
         provider=world.provider,
-        talos=world.talos,
+        talos=talos or world.talos,
         maintenance=world.maintenance,
         options=RunOptions(folder=folder),
         may_write=before,
@@ -58,14 +62,12 @@ def started_by_another(world: LabWorld, name: str = "cp-1", *, stopped: bool = F
 
 @pytest.fixture
 async def three(tmp_path: Path, network: str) -> AsyncIterator[LabWorld]:
-    """Three control planes, which know their config and wait; whoever does not answer is given up soon."""
+    """Three control planes, which know their config and wait."""
     async with lab_world(tmp_path, network, 3, 0) as made:
         made.create(*NAMES)
         await made.configure(*NAMES)
-        await made.until(lambda: all(made.server.world.machines[name].service("etcd") for name in NAMES))
-        async with TalosClient.from_bundle(made.desired.bundle, limits=HASTY) as hasty:
-            made.talos = hasty
-            yield made
+        await made.rest()
+        yield made
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,6 @@ async def test_one_that_has_not_said_is_enough_to_start_nothing(
 ) -> None:
     three.control.add_fault(fault, machines=[node])
     begun: list[str] = []
-    asked = context(three, tmp_path, lambda: begun.append("it is about to be started"))
     named = 0
 
     def hear(text: str, hint: str = "") -> None:
@@ -89,15 +90,17 @@ async def test_one_that_has_not_said_is_enough_to_start_nothing(
         if named == 2:  # it was asked again, too
             asking.cancel()
 
-    with anyio.fail_after(30), anyio.CancelScope() as asking:
-        await STEP.run(asked, hear)
+    async with TalosClient.from_bundle(three.desired.bundle, limits=HASTY) as hasty:
+        asked = context(three, tmp_path, lambda: begun.append("it is about to be started"), hasty)
+        with anyio.fail_after(PATIENCE), anyio.CancelScope() as asking:
+            await STEP.run(asked, hear)
     assert asking.cancelled_caught and not begun
     assert three.control.status()["etcd"] == []
     three.control.clear_faults()
     if fault == "power-loss":
         three.control.power_on([node])
-    with anyio.fail_after(60):
-        await STEP.run(asked, nothing)
+    with anyio.fail_after(PATIENCE):
+        await STEP.run(context(three, tmp_path), nothing)
     (cluster,) = three.control.status()["etcd"]
     assert "cp-1" in cluster["members"]
 
@@ -106,17 +109,21 @@ async def test_one_that_has_not_said_is_enough_to_start_nothing(
 async def test_one_that_has_data_is_enough_to_start_nothing(three: LabWorld, tmp_path: Path, node: str) -> None:
     started_by_another(three, node, stopped=True)()
     (before,) = three.control.status()["etcd"]
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         await STEP.run(context(three, tmp_path), nothing)
     (after,) = three.control.status()["etcd"]
     assert after["id"] == before["id"]
     assert three.control.calls().get("cp-1 Bootstrap") is None, "it was not even tried"
 
 
-async def test_who_was_quicker_has_done_it_if_it_is_this_clusters_etcd(world: LabWorld, tmp_path: Path) -> None:
+async def test_who_was_quicker_has_done_it_if_it_is_this_clusters_etcd(
+    world: LabWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("talosmith.steps.etcd._SOON", PATIENCE)
     await world.configure("cp-1")
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         await STEP.run(context(world, tmp_path, started_by_another(world)), nothing)
+    await world.rest()
     (cluster,) = world.control.status()["etcd"]
     assert cluster["members"] == {"cp-1": "voter"}
     assert await STEP.done(context(world, tmp_path))
@@ -125,18 +132,28 @@ async def test_who_was_quicker_has_done_it_if_it_is_this_clusters_etcd(world: La
 async def test_data_without_a_member_is_not_taken_for_done(world: LabWorld, tmp_path: Path) -> None:
     await world.configure("cp-1")
     there = context(world, tmp_path, started_by_another(world, stopped=True))
-    with anyio.move_on_after(3) as waited:
-        await STEP.run(there, nothing)
-    assert waited.cancelled_caught, "it was taken for done, although etcd does not run"
+    running = asyncio.create_task(STEP.run(there, nothing))
+
+    def asked(method: str) -> int:
+        return world.control.calls().get(f"cp-1 {method}", {"asked": 0})["asked"]
+
+    await world.until(lambda: running.done() or asked("Bootstrap") == 1)
+    looks = asked("ServiceList")
+    await world.until(lambda: running.done() or asked("ServiceList") > looks + 5)
+    assert not running.done(), "it was taken for done, although etcd does not run"
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
     assert len(world.control.status()["etcd"]) == 1
 
 
 async def test_another_clusters_node_starts_nothing(world: LabWorld, tmp_path: Path, network: str) -> None:
     theirs = desired_of(tmp_path / "theirs", network, 1, 0)
-    await world.until(lambda: world.stages() == {"maintenance"})
+    await world.rest()
     node = world.maintenance.node(str(theirs.nodes["cp-1"].node.ip))
     await world.patiently(lambda: node.apply_config(theirs.nodes["cp-1"].config))
-    await world.until(lambda: world.stages() == {"booting"})
-    with anyio.fail_after(30), pytest.raises(Permanent, match="not signed by this cluster's authority"):
+    await world.rest()
+    assert world.stages() == {"booting"}
+    with anyio.fail_after(PATIENCE), pytest.raises(Permanent, match="not signed by this cluster's authority"):
         await STEP.run(context(world, tmp_path), nothing)
     assert world.control.status()["etcd"] == []

@@ -10,6 +10,7 @@ from google.protobuf.empty_pb2 import Empty
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
+from talosmith.lab.faults import Fault, strikes
 from talosmith.lab.server.lab import LabServer
 from talosmith.talos.proto import machine_pb2 as pb
 from tests.lab.lab_clients import DEADLINE, Client, with_roles
@@ -25,9 +26,10 @@ async def test_a_call_can_be_executed_without_an_answer(server: LabServer, confi
     await settled(server, lambda: server.world.machines["cp-1"].runs("kubelet"))
     server.control.add_fault("time-out", machines=["cp-1"], method="Bootstrap", times=1)
     async with Client(address(server, "cp-1"), with_roles(configs.bundle.os)) as node:
+        asked = asyncio.create_task(node.machine.Bootstrap(pb.BootstrapRequest(), timeout=DEADLINE))
+        await settled(server, lambda: len(server.world.clusters) == 1)
         with pytest.raises(asyncio.TimeoutError):
-            await node.machine.Bootstrap(pb.BootstrapRequest(), timeout=0.3)
-        assert len(server.world.clusters) == 1
+            await asyncio.wait_for(asked, 0.3)
         again = node.machine.Bootstrap(pb.BootstrapRequest(), timeout=DEADLINE)
         assert "not empty" in await refused(again, Status.ALREADY_EXISTS)
 
@@ -44,9 +46,11 @@ async def test_calls_fail_and_are_slow_as_asked(server: LabServer, configs: Conf
                 return False
             return True
 
-        server.control.add_fault("fail", machines=["cp-1"], percent=40)
+        identity = server.control.add_fault("fail", machines=["cp-1"], percent=40)["id"]
+        same = Fault(id=identity, kind="fail", percent=40)
         outcomes = [await outcome() for _ in range(60)]
-        assert 10 < outcomes.count(False) < 40
+        assert outcomes == [not strikes(same, server.world.seed) for _ in range(60)]
+        assert 0 < outcomes.count(False) < 60
         server.control.clear_faults()
         assert await outcome()
         server.control.add_fault("slow", machines=["cp-1"], method="Version", seconds=0.2)
@@ -56,18 +60,22 @@ async def test_calls_fail_and_are_slow_as_asked(server: LabServer, configs: Conf
 
 
 @pytest.mark.parametrize(
-    ("kind", "error"),
-    [("refuse", ConnectionRefusedError), ("reset", OSError), ("hang", asyncio.TimeoutError)],
+    ("kind", "error", "timeout"),
+    [
+        ("refuse", ConnectionRefusedError, DEADLINE),
+        ("reset", ConnectionError, DEADLINE),
+        ("hang", asyncio.TimeoutError, 0.5),
+    ],
 )
 async def test_a_node_can_be_made_unreachable(
-    server: LabServer, configs: Configs, kind: str, error: type[Exception]
+    server: LabServer, configs: Configs, kind: str, error: type[Exception], timeout: float
 ) -> None:
     await cluster(server, configs, "cp-1", "cp-2")
     admin = with_roles(configs.bundle.os)
     server.control.add_fault(kind, machines=["cp-1"])
     async with Client(address(server, "cp-1"), admin) as node:
         with pytest.raises(error):
-            await node.machine.Version(Empty(), timeout=0.5)
+            await node.machine.Version(Empty(), timeout=timeout)
     async with Client(address(server, "cp-2"), admin) as node:
         assert await node.machine.Version(Empty(), timeout=DEADLINE)
     server.control.clear_faults()

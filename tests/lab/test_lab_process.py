@@ -8,9 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,10 +23,14 @@ from talosmith.lab.process import Made, Place
 
 pytestmark = pytest.mark.slow
 
+PATIENCE = 180.0  # seconds: for what comes soon, but not on a busy machine
+
 
 @pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def state(tmp_path: Path, network: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Labs of this test's own, with networks that are not the first of all others, too."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(process, "FIRST_NETWORK", int(network.split(".")[1]) - 10)
     yield tmp_path / "state"
     for place in process.labs():
         process.stop(place.name, delete=True)
@@ -32,8 +38,15 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "talosmith", "lab", *arguments], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "talosmith", "lab", *arguments], capture_output=True, text=True, timeout=PATIENCE
     )
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_a_lab_is_started_once_and_stays_as_it_was_made(state: Path) -> None:
@@ -71,13 +84,38 @@ def test_two_labs_side_by_side_have_networks_of_their_own() -> None:
     assert [place.name for place in process.labs()] == ["two"]
 
 
+def test_two_labs_that_are_made_at_once_have_networks_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    choose, both = process._network, threading.Barrier(2)
+
+    def watched(wanted: str) -> str:
+        chosen = choose(wanted)
+        with suppress(threading.BrokenBarrierError):
+            both.wait(1)  # the other one chooses in the same moment, if it can
+        return chosen
+
+    monkeypatch.setattr(process, "_network", watched)
+    with ThreadPoolExecutor() as threads:
+        labs = list(threads.map(lambda name: process.start(name, Made(clock="instant")), ("one", "two")))
+    assert len({lab.status()["network"] for lab in labs}) == 2
+
+
+def test_a_lab_that_is_gone_is_not_started_again() -> None:
+    assert process.start_again("one") is None
+    assert not process.labs_folder().exists()
+    process.start("one", Made(clock="instant", seed=5))
+    process.stop("one")
+    again = process.start_again("one")
+    assert again is not None and again.status()["seed"] == 5
+    process.stop("one", delete=True)
+    assert process.start_again("one") is None and process.labs() == []
+
+
 def test_a_lab_that_was_killed_is_found_to_be_dead_and_comes_back() -> None:
     lab = process.start("one", Made(clock="instant"))
     lab.create_machine("cp-1", tags={"cluster": "a"})
     data = json.loads(Place("one").running_file.read_text(encoding="utf-8"))
     os.kill(data["pid"], signal.SIGKILL)
-    while Place("one").runs():
-        pass
+    until(lambda: not Place("one").runs())
     # What it wrote about itself is still there, and says nothing.
     assert Place("one").running_file.exists()
     assert not json.loads(command("status", "one", "-o", "json").stdout)[0]["running"]
@@ -91,30 +129,54 @@ def test_a_lab_that_does_not_listen_is_stopped_all_the_same(monkeypatch: pytest.
     monkeypatch.setattr(process, "_STOP", 1.0)
     monkeypatch.setattr("talosmith.lab.client._PATIENCE", 0.5)
     os.kill(data["pid"], signal.SIGSTOP)
+    until(lambda: process_state(data["pid"]) == "T")
     with pytest.raises(Temporary):
         Place("one").client().status()
     assert process.stop("one")
     assert not Place("one").runs()
 
 
+def test_a_lab_that_ends_while_it_is_stopped_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    process.start("one", Made(clock="instant"))
+    process.stop("one")
+    runs, ran = Place.runs, iter([True])  # when it was asked first
+    monkeypatch.setattr(Place, "runs", lambda place: next(ran, runs(place)))
+    assert process.stop("one", delete=True)
+    assert process.labs() == []
+
+
 def test_a_lab_whose_folder_is_deleted_by_hand_ends() -> None:
     process.start("one", Made(clock="instant"))
     folder = Place("one").folder
     pid = json.loads(Place("one").running_file.read_text())["pid"]
-    shutil.rmtree(folder)
-    end = time.monotonic() + 60
-    while not ended(pid):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    while folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)  # a lab that ends in this moment takes away some of it itself
+    until(lambda: process_state(pid) in "Z")  # it may wait for who has started it to take note
     assert not folder.exists()
 
 
-def ended(pid: int) -> bool:
-    """It may wait for who has started it to take note."""
+def process_state(pid: int) -> str:
+    """One letter; empty if there is no such process."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
-        return True
+        return ""
+
+
+def test_who_looks_is_not_taken_for_the_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+    process.start("one", Made(clock="instant"))
+    process.stop("one")
+    lock, others = process._lock, list[bool]()
+
+    def watched(*arguments: int) -> bool:
+        got = lock(*arguments)
+        monkeypatch.setattr(process, "_lock", lock)
+        others.append(Place("one").runs())  # somebody else looks in the same moment
+        return got
+
+    monkeypatch.setattr(process, "_lock", watched)
+    assert not Place("one").runs()
+    assert others == [False]
 
 
 def test_a_lab_that_cannot_start_says_why() -> None:
@@ -140,11 +202,11 @@ def test_what_people_get_wrong() -> None:
         assert message in said.stderr
 
 
-def test_the_commands_end_to_end() -> None:
-    assert "127." in command("start", "lab", "--clock", "instant").stdout
+def test_the_commands_end_to_end(network: str) -> None:
+    assert network in command("start", "lab", "--clock", "instant", "--network", network).stdout
     made = command("machine", "create", "cp-1", "w-1", "--disk", "10", "--disk", "5", "--tag", "rack=a", "-o", "json")
     assert [len(one["disks"]) for one in json.loads(made.stdout)] == [2, 2]
-    assert "maintenance" in command("machine", "list").stdout
+    until(lambda: command("machine", "list").stdout.count("maintenance") == 2)
     assert command("machine", "create", "cp-1").returncode == 1
     assert "hang on w-1" in command("fault", "add", "hang", "w-1").stdout
     assert command("fault", "add", "hang", "w-9").returncode == 1

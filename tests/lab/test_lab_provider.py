@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from talosmith import load
@@ -26,6 +27,7 @@ from talosmith.providers.lab import LabProvider, lab_name
 from talosmith.providers.lab.calls import LabCalls
 from talosmith.talos import MaintenanceClient, NotTrusted
 from tests.contract.worlds import eventually
+from tests.lab.lab_servers import at_rest, settled
 from tests.lab.lab_worlds import Configs
 from tests.lab.provider_harness import LabHarness
 from tests.loopback import free_network
@@ -108,7 +110,7 @@ async def test_a_lab_that_was_stopped_or_killed_still_has_the_machines(cluster: 
     assert [one.id for one in await provider.find()] == [machine.id]
     os.kill(json.loads(place.running_file.read_text())["pid"], signal.SIGKILL)
     while place.runs():
-        pass
+        await anyio.sleep(0.05)
     assert (await provider.create(controlplane)).id == machine.id
 
 
@@ -150,6 +152,20 @@ async def test_a_lab_keeps_its_clock_and_says_so(cluster: Cluster, tmp_path: Pat
     (warning,) = [one for one in await changed.preflight(specs(cluster)) if one.level == "warning"]
     assert "`clock: instant`" in warning.cause and "`clock: fast`" in warning.evidence
     assert len(await changed.find()) == 1
+
+
+async def test_a_lab_that_is_deleted_while_somebody_looks_is_not_made_again(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = made_for(cluster)
+    await provider.destroy(await provider.create(specs(cluster)[0]))
+    answers = iter([True])  # it was there when they asked
+
+    def exists(place: Place) -> bool:
+        return next(answers, place.made_file.exists())
+
+    monkeypatch.setattr(Place, "exists", exists)
+    assert await provider.find() == [] and process.labs() == []
 
 
 async def test_somebody_elses_machine_keeps_the_lab_alive(cluster: Cluster) -> None:
@@ -218,6 +234,8 @@ async def test_a_slow_lab_is_waited_for_and_a_silent_one_is_not(harness: LabHarn
     provider = harness.provider()
     harness.server.control.add_fault("slow", method="machine.create", seconds=0.2)
     assert (await provider.create(harness.spec("w-1"))).name == "w-1"
+    harness.server.control.clear_faults()
+    harness.server.control.add_fault("time-out", method="machine.create")
     harness.home.patience = 0.05
     with pytest.raises(Temporary, match="whether it was done is not known"):
         await provider.create(harness.spec("w-2"))
@@ -248,7 +266,9 @@ async def test_sizes_change_in_place(harness: LabHarness) -> None:
 async def test_the_console_tells_how_the_machine_boots(harness: LabHarness) -> None:
     provider = harness.provider()
     machine = await provider.create(harness.spec("w-1"))
-    text = await eventually(lambda: provider.console(machine), bool)
+    await settled(harness.server, lambda: at_rest(harness.server))
+    text = await provider.console(machine)
+    assert "Talos v1.13.8" in text
     assert (await provider.console(machine, lines=1)).splitlines() == text.splitlines()[-1:]
     gone = replace(machine, id="another")
     for asked in (provider.console(gone), provider.power(gone, on=True), provider.resize(gone, harness.spec("w-1"))):

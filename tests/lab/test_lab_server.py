@@ -14,7 +14,7 @@ from talosmith.lab.server.lab import LabOptions, LabServer
 from talosmith.talos.proto import cosi_pb2
 from talosmith.talos.proto import machine_pb2 as pb
 from tests.lab.lab_clients import DEADLINE, Client, insecure, with_roles
-from tests.lab.lab_servers import cluster, settled, stage
+from tests.lab.lab_servers import at_rest, cluster, settled, waits
 from tests.lab.lab_worlds import Configs
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ async def test_killed_and_started_again_it_is_the_same_lab(tmp_path: Path, netwo
     async with LabServer(tmp_path, options) as lab:
         await cluster(lab, configs, "cp-1", "cp-2", "cp-3")
         lab.control.create("w-1")
-        await settled(lab, lambda: stage(lab, "w-1") == "maintenance")
+        await settled(lab, lambda: at_rest(lab) and waits(lab, "w-1"))
         before = lab.control.list_machines()
         members = lab.control.status()["etcd"]
     async with LabServer(tmp_path, options) as lab:
@@ -35,16 +35,25 @@ async def test_killed_and_started_again_it_is_the_same_lab(tmp_path: Path, netwo
             listed = await node.machine.EtcdMemberList(pb.EtcdMemberListRequest(), timeout=DEADLINE)
             assert len(listed.messages[0].members) == 3
         lab.control.reboot(["w-1"])
-        await settled(lab, lambda: stage(lab, "w-1") == "maintenance")
+        await settled(lab, lambda: waits(lab, "w-1"))
         fingerprints = [one["fingerprint"] for one in (*before, *lab.control.list_machines()) if one["name"] == "w-1"]
         assert fingerprints[0] != fingerprints[1], "another boot, another key"
 
 
+async def at_a_port(lab: LabServer, name: str) -> int:
+    """Where the machine answers. A port that is free may be somebody else's by the time the machine has booted."""
+    while True:
+        made = lab.control.create(name)
+        await settled(lab, lambda: waits(lab, name))
+        if not lab.control.list_machines(name)[0]["problem"]:
+            return int(made["port"])
+        lab.control.delete([name])
+
+
 async def test_machines_by_port_where_there_is_one_address(tmp_path: Path, configs: Configs) -> None:
     async with LabServer(tmp_path, LabOptions(clock="instant", ports=True)) as lab:
-        ports = [lab.control.create(name)["port"] for name in ("a", "b")]
+        ports = [await at_a_port(lab, name) for name in "ab"]
         assert len(set(ports)) == 2
-        await settled(lab, lambda: stage(lab, "a") == stage(lab, "b") == "maintenance")
         for name, port in zip("ab", ports, strict=True):
             async with Client("127.0.0.1", insecure(), port) as node:
                 uuid = cosi_pb2.GetRequest(
@@ -59,10 +68,10 @@ async def test_a_machine_whose_address_somebody_else_has_says_so(server: LabServ
         other.bind((str(server.world.subnet[11]), 50000))
         other.listen()
         server.control.create("a")
-        await settled(server, lambda: stage(server, "a") == "maintenance")
+        await settled(server, lambda: waits(server, "a"))
         assert "already in use" in server.control.list_machines("a")[0]["problem"]
     server.control.reboot(["a"])
-    await settled(server, lambda: stage(server, "a") == "maintenance")
+    await settled(server, lambda: waits(server, "a"))
     assert server.control.list_machines("a")[0]["problem"] == ""
 
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 from google.protobuf.empty_pb2 import Empty
 
-from tests.lab.lab_clients import Client, insecure
+from tests.lab.lab_clients import DEADLINE, Client, insecure
 
 COUNT = 1000
 
@@ -32,7 +32,7 @@ async def test_a_thousand_nodes(network: str) -> None:
 
         async def ask(address: str) -> str:
             async with turns, Client(address, context) as node:
-                return (await node.machine.Version(Empty(), timeout=60)).messages[0].version.tag
+                return (await node.machine.Version(Empty(), timeout=DEADLINE)).messages[0].version.tag
 
         answers = await asyncio.gather(*(ask(address) for address in ready["addresses"]))
         assert answers == ["v1.13.9"] * COUNT

@@ -17,10 +17,11 @@ import pytest
 from talosmith.model.machines import Machine
 from talosmith.observed import nodes as asking
 from talosmith.observed.observe import observe
-from talosmith.talos import MaintenanceClient, TalosClient
+from talosmith.talos import Limits, MaintenanceClient, TalosClient
 from tests.lab.observe_worlds import desired_of
 
 COUNT = 1000
+PATIENCE = 300.0  # seconds
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -41,8 +42,9 @@ class Found:
 
 
 async def test_a_thousand_nodes_are_seen(network: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "CONNECT", 60.0)  # one process plays all the nodes, so each of them is slow
-    monkeypatch.setattr(asking, "ANSWER", 60.0)
+    monkeypatch.setattr(asking, "CONNECT", PATIENCE)  # one process plays all the nodes, so each of them is slow
+    monkeypatch.setattr(asking, "ANSWER", PATIENCE)
+    slow = Limits(connect_timeout=PATIENCE, call_timeout=PATIENCE)
     wide = f"127.{network.split('.')[1]}.240.0/21"  # beside what tests of this process use
     desired = desired_of(tmp_path, network, 1, 0)
     process = subprocess.Popen(
@@ -58,7 +60,10 @@ async def test_a_thousand_nodes_are_seen(network: str, tmp_path: Path, monkeypat
         files = asyncio.create_task(_most_files())
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         spent, began = time.process_time(), time.monotonic()
-        async with TalosClient.from_bundle(desired.bundle) as talos, MaintenanceClient() as maintenance:
+        async with (
+            TalosClient.from_bundle(desired.bundle, limits=slow) as talos,
+            MaintenanceClient(limits=slow) as maintenance,
+        ):
             found = await observe(desired, Found(addresses), talos, maintenance, kube=None)  # type: ignore[arg-type]
         spent, took = time.process_time() - spent, time.monotonic() - began
         files.cancel()
@@ -75,7 +80,7 @@ async def test_a_thousand_nodes_are_seen(network: str, tmp_path: Path, monkeypat
 
 async def _listening(addresses: list[str]) -> None:
     """A machine is in maintenance mode a moment before its API can be reached."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         for address in addresses:
             while True:
                 with suppress(OSError):

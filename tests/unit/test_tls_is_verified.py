@@ -51,7 +51,7 @@ def serving(authority: CertificateAndKey, folder: Path) -> Iterator[tuple[str, l
         yield f"https://127.0.0.1:{server.server_port}/disk.raw", asked
     finally:
         server.shutdown()
-        thread.join(10)
+        thread.join(120)
         server.server_close()
 
 
@@ -60,7 +60,7 @@ def image(url: str, folder: Path) -> bytes:
 
 
 def chart(url: str, folder: Path) -> bytes:
-    return Client(timeout=10).get(url, limit=1 << 20).body
+    return Client(timeout=120).get(url, limit=1 << 20).body
 
 
 @pytest.mark.parametrize("fetch", [image, chart])

@@ -29,7 +29,7 @@ from talosmith.errors import ExitCode, Permanent, TalosmithError, UsageError
 from talosmith.files import replace_and_keep
 
 _LOOK_AGAIN = 0.25  # seconds
-_GUARD_WAIT = 5.0
+_GUARD_WAIT = 30.0  # whoever takes the lock waits for a disk, which may be busy
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 

@@ -32,6 +32,7 @@ from talosmith.lab.server.real_kubernetes.binaries import find_binaries
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}\Z")
 _START = 60.0  # seconds until a lab that was started must answer
 _STOP = 20.0
+_DIE = 60.0  # … until one that was killed is gone
 _LOOKING = 2.0
 _POLL = 0.02
 FIRST_NETWORK, LAST_NETWORK = 77, 250  # 127.N.0.0/16; one for each lab
@@ -70,16 +71,24 @@ class Place:
         return Made(**json.loads(self.made_file.read_text(encoding="utf-8")))
 
     def runs(self) -> bool:
-        if not self.folder.exists():
+        """Whether somebody holds the lock; several may look at once, and are not taken for the lab by each other."""
+        try:
+            with self._lock_file(make=0) as file:
+                return not _lock(file, fcntl.LOCK_SH)
+        except FileNotFoundError:  # it has never run, or is just being deleted
             return False
-        with self._lock_file() as file:
-            return not _lock(file)
 
     def client(self) -> LabClient:
         if not self.runs():
             known = f"; it is there, but does not run: talosmith lab start {self.name}" if self.exists() else ""
             raise UsageError(f"the lab {self.name!r} does not run", hint=f"see `talosmith lab status`{known}")
         return LabClient.from_file(self.name, self.running_file)
+
+    def forget_dead(self) -> None:
+        """What a lab has written about itself that is gone; of one that runs it stays."""
+        with self._lock_file() as file:
+            if _lock(file, fcntl.LOCK_SH):
+                self.running_file.unlink(missing_ok=True)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -102,12 +111,23 @@ class Place:
         write_secret(self.running_file, json.dumps(data).encode())
 
     @contextmanager
-    def _lock_file(self, name: str = "lock") -> Iterator[int]:
-        descriptor = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    def _lock_file(self, name: str = "lock", make: int = os.O_CREAT) -> Iterator[int]:
+        descriptor = os.open(self.folder / name, os.O_RDWR | make | os.O_CLOEXEC, 0o600)
         try:
             yield descriptor
         finally:
             os.close(descriptor)
+
+
+@contextmanager
+def _choosing() -> Iterator[None]:
+    """One at a time: two labs that are made at once must not take the same network."""
+    descriptor = os.open(labs_folder(), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def labs_folder() -> Path:
@@ -129,8 +149,9 @@ def start(name: str, wanted: Made | None = None) -> LabClient:
         if not place.exists():
             made = wanted or Made()
             look_for_programs(made)
-            made = replace(made, network=_network(made.network))
-            write_secret(place.made_file, json.dumps(asdict(made)).encode())
+            with _choosing():
+                made = replace(made, network=_network(made.network))
+                write_secret(place.made_file, json.dumps(asdict(made)).encode())
         elif wanted is not None and not _fits(place.made(), wanted):
             kept = place.made()
             raise UsageError(
@@ -138,10 +159,31 @@ def start(name: str, wanted: Made | None = None) -> LabClient:
                 f"kubernetes {kept.kubernetes}",
                 hint=f"start it without these options, or make it anew: talosmith lab stop {name} --delete",
             )
-        if not place.runs():
-            look_for_programs(place.made())
-            _spawn(place)
+        _run(place)
     return place.client()
+
+
+def start_again(name: str) -> LabClient | None:
+    """The same, but a lab that is not there, or not any more, is not made."""
+    place = Place(name)
+    try:
+        with place.starting():
+            if not place.exists():
+                return None
+            _run(place)
+            return place.client()
+    except FileNotFoundError:
+        if place.exists():
+            raise
+        return None  # it is just being deleted
+
+
+def _run(place: Place) -> None:
+    # Without the file in which it says where it is, a lab that runs is about to end, or has only just begun.
+    _wait(lambda: place.running_file.exists() or not place.runs(), _START)
+    if not place.runs():
+        look_for_programs(place.made())
+        _spawn(place)
 
 
 def look_for_programs(made: Made) -> None:
@@ -155,7 +197,7 @@ def stop(name: str, *, delete: bool = False) -> bool:
     place = Place(name)
     found = place.exists()
     if place.runs():
-        with suppress(Permanent, Temporary):
+        with suppress(Permanent, Temporary, UsageError):  # it has ended meanwhile, or does not listen
             place.client().stop()
         if not _wait(lambda: not place.runs(), _STOP):
             _kill(place)
@@ -174,7 +216,8 @@ def _forget(place: Place) -> None:
 
 
 def _spawn(place: Place) -> None:
-    place.running_file.unlink(missing_ok=True)
+    """Who started it before may have been killed in the middle of that: then that lab may be the first to be it."""
+    place.forget_dead()
     command = [sys.executable, "-m", "talosmith", "lab", "serve", place.name]
     with place.log_file.open("ab") as log:
         place.log_file.chmod(0o600)
@@ -187,10 +230,11 @@ def _spawn(place: Place) -> None:
             cwd="/",
             env=for_children(),
         )
-    if (
-        not _wait(lambda: place.running_file.exists() or process.poll() is not None, _START)
-        or process.poll() is not None
-    ):
+
+    def is_settled() -> bool:
+        return place.running_file.exists() or (process.poll() is not None and not place.runs())
+
+    if not _wait(is_settled, _START) or not place.running_file.exists():
         lines = place.log_file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise Permanent(
             f"the lab {place.name!r} did not start: {lines[-1] if lines else 'it said nothing'}",
@@ -202,7 +246,7 @@ def _kill(place: Place) -> None:
     """It holds its lock and does not listen; the number it wrote down is its own."""
     with suppress(OSError, ValueError, KeyError):
         os.kill(json.loads(place.running_file.read_text(encoding="utf-8"))["pid"], signal.SIGKILL)
-    if not _wait(lambda: not place.runs(), _STOP):
+    if not _wait(lambda: not place.runs(), _DIE):
         raise Permanent(f"the lab {place.name!r} does not stop", hint=f"see {place.log_file}")
 
 
@@ -243,9 +287,9 @@ def _network(wanted: str) -> str:
     raise UsageError("all networks for labs are taken", hint="delete labs you do not need: talosmith lab status")
 
 
-def _lock(descriptor: int) -> bool:
+def _lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

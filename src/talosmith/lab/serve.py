@@ -21,6 +21,7 @@ def serve(name: str) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # clients that leave without a word are no news
     with place.held():
+        place.running_file.unlink(missing_ok=True)  # of one that was killed
         _many_files()
         gc.freeze()  # code stays; only what happens in the lab may become garbage
         asyncio.run(_serve(place))

@@ -44,7 +44,8 @@ class Listener:
         """Until something changes, and for so long at most."""
         self.begin()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._heard.wait(), seconds)
+            async with asyncio.timeout(seconds):  # `wait_for` forgets a cancellation that comes with the news
+                await self._heard.wait()
         self._heard.clear()
 
     def begin(self) -> None:

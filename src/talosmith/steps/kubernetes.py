@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import anyio
+
 from talosmith.errors import Temporary
 from talosmith.kube import KubeClient, Progress, api_health, delete_node, drain, find_node, simulate_drain
 from talosmith.plan.step import Disruption, Report
 from talosmith.steps.action import OnCluster, OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.waiting import until
+from talosmith.talos import sweep
 
+_NAMED_AFTER = 2.0  # seconds until control planes are asked who of them keeps the API from being ready
 _SHOWN = 3  # pods that are named
 _BLOCKED = "make room elsewhere, mend the pods or their disruption budget, then run the same command again"
 
@@ -33,7 +37,17 @@ class ControlPlaneUp(OnCluster):
             return False
 
     async def run(self, context: Context, report: Report) -> None:
-        await until(lambda: _api(context), report, "waiting for the Kubernetes API")
+        began = anyio.current_time()
+
+        async def look() -> bool | None:
+            try:
+                return await _api(context)
+            except Temporary as wrong:
+                if anyio.current_time() - began < _NAMED_AFTER:
+                    raise
+                raise Temporary(f"{wrong}{await _silent(context)}", hint=wrong.hint) from None
+
+        await until(look, report, "waiting for the Kubernetes API")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +109,13 @@ async def _all_may_leave(kube: KubeClient, node: str) -> bool:
         more = f" and {len(blocked) - _SHOWN} more pods" if len(blocked) > _SHOWN else ""
         raise Temporary("; ".join(str(one) for one in blocked[:_SHOWN]) + more, hint=_BLOCKED)
     return True
+
+
+async def _silent(context: Context) -> str:
+    """Control planes that do not answer: without enough of them etcd, and so the API, waits for ever."""
+    names = [node.name for node in context.desired.controlplanes]
+    found = await sweep([context.configured(name) for name in names], lambda node: node.version(timeout=5.0))
+    return "".join(f"; {found.errors[name]}" for name in names if name in found.errors)
 
 
 async def _api(context: Context) -> bool | None:

@@ -115,7 +115,7 @@ class NodeChannel(Channel):
             plain.close()
             raise
         try:
-            self._check(transport)
+            self._check(transport, protocol)
             self.stage = "http2"
             await protocol.settled.wait()
             if protocol.reason:
@@ -126,11 +126,11 @@ class NodeChannel(Channel):
         self.stage = "ready"
         return protocol
 
-    def _check(self, transport: asyncio.BaseTransport) -> None:
+    def _check(self, transport: asyncio.BaseTransport, protocol: NodeProtocol) -> None:
         secured: ssl.SSLObject = transport.get_extra_info("ssl_object")
         if secured.selected_alpn_protocol() != "h2":
             raise NotTalos(self.label, "answers with TLS, but does not speak HTTP/2", hint=connecting.IS_IT_TALOS)
-        self.trust.check(self.label, secured.getpeercert(binary_form=True) or b"")
+        self.trust.check(self.label, protocol.certificate)
 
     async def aclose(self) -> None:
         """Ends the connection, politely if the node goes along with it."""

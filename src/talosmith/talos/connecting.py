@@ -7,7 +7,6 @@ it is in maintenance mode, it belongs to another cluster, its clock is wrong.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import socket
 import ssl
@@ -33,6 +32,7 @@ _IS_IT_ON = "Is the machine on, and is there a way to it from here (firewall, VP
 
 # OpenSSL's numbers for what is wrong with a certificate.
 _NOT_YET_VALID, _EXPIRED, _WRONG_PURPOSE, _WRONG_NAMES = 9, 10, 26, (62, 64)
+_LOOK = 3.0  # seconds for a second look at a certificate, which only serves to say more
 _WAITED_FOR = {
     "idle": "to connect",
     "tcp": "the connection: nothing answers at this address",
@@ -165,16 +165,23 @@ async def _another_node(node: str, address: Address, seconds: float) -> TalosErr
     )
 
 
+class _Shown(asyncio.Protocol):
+    certificate: bytes | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Now: a node that misses our certificate says so at once, and from then on TLS does not tell the node's."""
+        secured: ssl.SSLObject = transport.get_extra_info("ssl_object")
+        self.certificate = secured.getpeercert(binary_form=True)
+
+
 async def _look(address: Address, seconds: float) -> bytes | None:
-    writer: asyncio.StreamWriter | None = None
+    loop = asyncio.get_running_loop()
     try:
-        async with asyncio.timeout(min(seconds, 3.0)):
-            _, writer = await asyncio.open_connection(address.host, address.port, ssl=tls.open_context())
+        async with asyncio.timeout(min(seconds, _LOOK)):
+            transport, shown = await loop.create_connection(
+                _Shown, address.host, address.port, ssl=tls.open_context()
+            )
     except (OSError, TimeoutError):
         return None
-    try:
-        secured: ssl.SSLObject = writer.get_extra_info("ssl_object")
-        return secured.getpeercert(binary_form=True)
-    finally:
-        with contextlib.suppress(OSError):
-            writer.transport.abort()
+    transport.abort()
+    return shown.certificate

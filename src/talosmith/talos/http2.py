@@ -6,6 +6,7 @@ grpclib and h2 do the work; these classes change only what a hostile or dying no
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Callable
 from typing import Any
@@ -71,11 +72,15 @@ class NodeProtocol(H2Protocol):
         self.leaving = False
         self.reason = ""
         self.cause: BaseException | None = None
+        self.certificate = b""  # the node's, taken while it is sure to be there
         self._transport: Gathering | None = None
         self._heard = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream's transport is one
+        secured: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+        if secured is not None:  # a node that refuses ours says so at once, and from then on TLS does not tell it
+            self.certificate = secured.getpeercert(binary_form=True) or b""
         slim(transport)
         self._transport = Gathering(transport)
         # Servers speak first, as ours do; one that waits for us to begin is given its way.

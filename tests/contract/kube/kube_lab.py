@@ -16,7 +16,7 @@ from talosmith.lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs
 from tests.loopback import free_network
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 PORT = 6443
 
 

@@ -53,6 +53,19 @@ class KeptSpace:
         path = f"{self.core}/pods/{pod['metadata']['name']}/status"
         self.world.patch(path, {"status": {"phase": "Running", "conditions": conditions}}, STRATEGIC_PATCH).ok()
 
+    def known_to_controllers(self, app: str, pods: int) -> None:
+        """Until they have heard of so many pods of this app: what they do after that, they do knowing them."""
+        path = f"/apis/policy/v1/namespaces/{self.name}/poddisruptionbudgets"
+        spec = {"minAvailable": 0, "selector": {"matchLabels": {"app": app}}}
+        budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": f"count-{app}"}}
+        self.world.create(path, {**budget, "spec": spec}).ok()
+
+        def counted() -> int | None:
+            found: int | None = (self.world.get(f"{path}/count-{app}").ok().get("status") or {}).get("expectedPods")
+            return found
+
+        until(counted, lambda count: count == pods)
+
     def events(self, kind: str) -> set[tuple[str, str, str]]:
         found = self.listed(f"{self.core}/events")
         return {

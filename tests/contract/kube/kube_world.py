@@ -19,7 +19,7 @@ from talosmith.kube.credentials import SERVER_NAME, Credentials
 
 Obj = dict[str, Any]
 
-PATIENCE = 20.0
+PATIENCE = 180.0  # seconds; costs nothing where all is well
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
@@ -120,15 +120,19 @@ class KubeWorld:
         content = body if isinstance(body, str) or body is None else json.dumps(body)
         if content is not None:
             given["Content-Type"] = content_type
-        response = self.client.request(
-            method,
-            path,
-            content=content,
-            headers=given,
-            params={name.rstrip("_"): str(value) for name, value in params.items()} or None,
-            extensions={"sni_hostname": SERVER_NAME},
-        )
-        return Answer(response.status_code, response.headers, response.text)
+        end = time.monotonic() + PATIENCE
+        while True:
+            response = self.client.request(
+                method,
+                path,
+                content=content,
+                headers=given,
+                params={name.rstrip("_"): str(value) for name, value in params.items()} or None,
+                extensions={"sni_hostname": SERVER_NAME},
+            )
+            if not _is_for_now(method, response) or time.monotonic() > end:
+                return Answer(response.status_code, response.headers, response.text)
+            time.sleep(0.1)
 
     def get(self, path: str, **how: Any) -> Answer:
         return self.call("GET", path, **how)
@@ -151,18 +155,30 @@ class KubeWorld:
     @contextmanager
     def watch(self, path: str, *, accept: str = "application/json", **params: str | int) -> Iterator[Iterator[Obj]]:
         """The events as they come; the stream ends when the server ends it or the block is left."""
-        with self.client.stream(
-            "GET",
-            path,
-            params={"watch": "true", **{name: str(value) for name, value in params.items()}},
-            headers={"Accept": accept},
-            extensions={"sni_hostname": SERVER_NAME},
-        ) as response:
-            assert response.status_code == 200, response.read()
-            yield (json.loads(line) for line in response.iter_lines())
+        end = time.monotonic() + PATIENCE
+        while True:
+            with self.client.stream(
+                "GET",
+                path,
+                params={"watch": "true", **{name: str(value) for name, value in params.items()}},
+                headers={"Accept": accept},
+                extensions={"sni_hostname": SERVER_NAME},
+            ) as response:
+                if not _is_for_now("GET", response) or time.monotonic() > end:
+                    assert response.status_code == 200, response.read()
+                    yield (json.loads(line) for line in response.iter_lines())
+                    return
+            time.sleep(0.1)
 
 
-def until(ask: Callable[[], Any], holds: Callable[[Any], Any], seconds: float = 30.0) -> Any:
+def _is_for_now(method: str, response: httpx2.Response) -> bool:
+    """Whether the server asks to be asked again: it has yet to read what it serves, as of a kind that is new."""
+    if "retry-after" not in response.headers:
+        return False
+    return response.status_code == 429 or (method == "GET" and response.status_code >= 500)
+
+
+def until(ask: Callable[[], Any], holds: Callable[[Any], Any], seconds: float = PATIENCE) -> Any:
     """What was asked for, once it holds: some things follow a moment after what they follow from."""
     end = time.monotonic() + seconds
     while not holds(found := ask()):

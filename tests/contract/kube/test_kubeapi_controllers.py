@@ -95,16 +95,17 @@ def test_scaling_up_and_down(web: KeptSpace) -> None:
     web.world.patch(path, {"spec": {"replicas": 4}}).ok()
     web.status(replicas=4)
     until(lambda: web.pods, lambda found: len(found) == 4)
-    ready = web.pods[2]["metadata"]["name"]
-    web.report_ready(web.pods[2])
+    third = web.pods[2]
+    ready = third["metadata"]["name"]
+    web.report_ready(third)
     web.status(readyReplicas=1)
     web.world.patch(path, {"spec": {"replicas": 1}}).ok()
     web.status(replicas=1)
     # Those that are not ready go first.
     until(lambda: names({"items": web.pods}), lambda found: found == [ready])
     (made,) = web.sets.values()
-    told = {message for _, _, message in web.events("Deployment")}
-    assert f"Scaled down replica set {made['metadata']['name']} from 4 to 1" in told
+    told = ("Normal", "ScalingReplicaSet", f"Scaled down replica set {made['metadata']['name']} from 4 to 1")
+    until(lambda: web.events("Deployment"), lambda found: told in found)
 
 
 def test_a_new_template_is_rolled_out_step_by_step(web: KeptSpace) -> None:
@@ -129,13 +130,13 @@ def test_a_new_template_is_rolled_out_step_by_step(web: KeptSpace) -> None:
     until(report_all, bool)
     web.status(replicas=2, updatedReplicas=2, availableReplicas=2)
     old, new = (web.sets[revision]["metadata"]["name"] for revision in ("1", "2"))
-    told = {message for _, _, message in web.events("Deployment")}
-    assert {
+    steps = {
         f"Scaled up replica set {new} from 0 to 1",
         f"Scaled down replica set {old} from 2 to 1",
         f"Scaled up replica set {new} from 1 to 2",
         f"Scaled down replica set {old} from 1 to 0",
-    } <= told
+    }
+    until(lambda: {message for _, _, message in web.events("Deployment")}, lambda found: steps <= found)
 
 
 def test_back_to_a_template_of_before(web: KeptSpace) -> None:
@@ -178,6 +179,7 @@ def test_a_replica_set_takes_up_pods_that_fit(space: KeptSpace) -> None:
     lonely = {"apiVersion": "v1", "kind": "Pod", **template()}
     lonely["metadata"] = {"name": "lonely", "labels": {"app": "web"}}
     space.world.create(f"{space.core}/pods", lonely).ok()
+    space.known_to_controllers("web", pods=1)
     made = space.world.create(f"{space.apps}/replicasets", workload("ReplicaSet", 2)).ok()
     until(lambda: space.pods, lambda found: len(found) == 2)
     found = until(
@@ -245,7 +247,13 @@ def test_a_job_is_done_when_its_pods_are(space: KeptSpace) -> None:
     reached = ("True", "CompletionsReached", "Reached expected number of succeeded pods")
     assert conditions(status) == {"SuccessCriteriaMet": reached, "Complete": reached}
     assert status["completionTime"] >= status["startTime"]
-    told = until(lambda: space.events("Job"), lambda found: ("Normal", "Completed", "Job completed") in found)
+    told = until(
+        lambda: space.events("Job"),
+        lambda found: (
+            ("Normal", "Completed", "Job completed") in found
+            and sum(reason == "SuccessfulCreate" for _, reason, _ in found) >= 2
+        ),
+    )
     assert sum(reason == "SuccessfulCreate" for _, reason, _ in told) == 2
 
 

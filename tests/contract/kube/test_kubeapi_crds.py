@@ -280,7 +280,8 @@ def test_columns_of_a_definition(widgets: Widgets) -> None:
 
 
 def test_a_defined_kind_is_discovered(widgets: Widgets) -> None:
-    found = widgets.world.get(f"/apis/{widgets.group}/v1").ok()
+    # The kind is served a moment before it is told of.
+    found = until(lambda: widgets.world.get(f"/apis/{widgets.group}/v1"), lambda answer: answer.code == 200).body
     assert (found["kind"], found["groupVersion"]) == ("APIResourceList", f"{widgets.group}/v1")
     by_name = {one["name"]: one for one in found["resources"]}
     assert list(by_name) == ["widgets", "widgets/status", "widgets/scale"]
@@ -296,11 +297,13 @@ def test_a_defined_kind_is_discovered(widgets: Widgets) -> None:
         "update",
         "watch",
     }
-    group = widgets.world.get(f"/apis/{widgets.group}").ok()
+    group = until(lambda: widgets.world.get(f"/apis/{widgets.group}"), lambda answer: answer.code == 200).body
     version = {"groupVersion": f"{widgets.group}/v1", "version": "v1"}
     assert (group["versions"], group["preferredVersion"]) == ([version], version)
-    listed = widgets.world.get("/apis").ok()["groups"]
-    assert widgets.group in [one["name"] for one in listed]
+    until(
+        lambda: [one["name"] for one in widgets.world.get("/apis").ok()["groups"]],
+        lambda listed: widgets.group in listed,
+    )
 
 
 def test_fields_do_not_select_unless_declared(widgets: Widgets) -> None:
@@ -336,8 +339,11 @@ def test_two_versions_of_a_kind(world: KubeWorld, space: str, unique: str) -> No
     }
     assert world.create(old, widget).ok()["apiVersion"] == f"{group}/v1beta1"
     assert world.get(f"{new}/one").ok()["apiVersion"] == f"{group}/v1"
-    versions = world.get(f"/apis/{group}").ok()["versions"]
-    assert [one["version"] for one in versions] == ["v1", "v1beta1"]
+    told = until(
+        lambda: world.get(f"/apis/{group}"),
+        lambda answer: answer.code == 200 and len(answer.body["versions"]) == 2,
+    )
+    assert [one["version"] for one in told.body["versions"]] == ["v1", "v1beta1"]
     world.delete(f"{DEFINITIONS}/widgets.{group}").ok()
 
 

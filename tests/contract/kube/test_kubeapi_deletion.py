@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -127,24 +127,24 @@ def test_a_pod_that_never_ran_goes_at_once(world: KubeWorld, pods: str) -> None:
     assert world.get(f"{pods}/one").code == 404
 
 
-def seconds_left(found: Obj) -> tuple[int, int]:
-    """The grace period, and how many seconds after its creation the pod has to be gone."""
-    meta = found["metadata"]
-    end, start = (datetime.fromisoformat(meta[name]) for name in ("deletionTimestamp", "creationTimestamp"))
-    return meta["deletionGracePeriodSeconds"], round((end - start).total_seconds())
+def deleted_with(grace: int, found: Obj, before: Obj, after: Obj) -> bool:
+    """Whether the pod has so many seconds from when it was deleted, between the creation of two other objects."""
+    start, end = (datetime.fromisoformat(one["metadata"]["creationTimestamp"]) for one in (before, after))
+    gone = datetime.fromisoformat(found["metadata"]["deletionTimestamp"]) - timedelta(seconds=grace)
+    return found["metadata"]["deletionGracePeriodSeconds"] == grace and start <= gone <= end
 
 
-def test_a_bound_pod_has_its_grace(world: KubeWorld, pods: str) -> None:
+def test_a_bound_pod_has_its_grace(world: KubeWorld, pods: str, maps: str) -> None:
     bound = pod("one")
     bound["spec"]["nodeName"] = "nowhere"
-    world.create(pods, bound).ok()
-    grace, left = seconds_left(world.delete(f"{pods}/one").ok())
-    assert grace == 30
-    assert 30 <= left < 50
+    first = world.create(pods, bound).ok()
+    found = world.delete(f"{pods}/one").ok()
+    second = world.create(maps, config_map("second")).ok()
+    assert deleted_with(30, found, first, second), found
     assert world.get(f"{pods}/one").ok()["metadata"]["deletionGracePeriodSeconds"] == 30
-    grace, left = seconds_left(world.delete(f"{pods}/one", {"gracePeriodSeconds": 5}).ok())
-    assert grace == 5
-    assert 5 <= left < 25
+    found = world.delete(f"{pods}/one", {"gracePeriodSeconds": 5}).ok()
+    third = world.create(maps, config_map("third")).ok()
+    assert deleted_with(5, found, first, third), found
     assert world.delete(f"{pods}/one", {"gracePeriodSeconds": 50}).ok()["metadata"]["deletionGracePeriodSeconds"] == 5
     world.delete(f"{pods}/one", gracePeriodSeconds=0).ok()
     assert world.get(f"{pods}/one").code == 404

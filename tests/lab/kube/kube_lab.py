@@ -15,8 +15,8 @@ from talosmith.lab.server.api.config import admin_kubeconfig
 from talosmith.lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs
 
-PATIENCE = 30.0
-QUICK = Limits(connect_timeout=5.0, call_timeout=10.0, total=15.0, attempts=2)
+PATIENCE = 240.0  # seconds; costs nothing where all is well
+FEW_TRIES = Limits(connect_timeout=60.0, call_timeout=60.0, total=PATIENCE, attempts=2)
 
 
 class KubeLab:
@@ -54,7 +54,7 @@ class KubeLab:
 
     def client(self, *numbers: int) -> KubeClient:
         return KubeClient.from_bundle(
-            self.configs.bundle, [self.address(number) for number in numbers or (1,)], limits=QUICK
+            self.configs.bundle, [self.address(number) for number in numbers or (1,)], limits=FEW_TRIES
         )
 
     def kubeconfig(self, number: int = 1) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from talosmith.kube import KubeClient, Ref, api_health, errors
 from talosmith.lab.server.lab import LabOptions, LabServer
-from tests.lab.kube.kube_lab import KubeLab, running
+from tests.lab.kube.kube_lab import PATIENCE, KubeLab, running
 from tests.lab.kube.test_kubelab_server import OURS, config_map
 from tests.lab.lab_worlds import Configs
 
@@ -121,7 +121,7 @@ async def test_machines_without_addresses_have_ports(tmp_path: Path) -> None:
 
 async def test_a_control_plane_that_is_cut_off_from_us_falls_silent(kube: KubeLab, client: KubeClient) -> None:
     await client.create(config_map("a"))
-    events = client.events("v1", "ConfigMap", "default", "", fields=OURS, seconds=30)
+    events = client.events("v1", "ConfigMap", "default", "", fields=OURS, seconds=int(PATIENCE))
     assert '"ADDED"' in await anext(events)
     kube.server.control.add_fault("partition", machines=["cp-1"])
     coming = asyncio.ensure_future(anext(events))
@@ -130,7 +130,7 @@ async def test_a_control_plane_that_is_cut_off_from_us_falls_silent(kube: KubeLa
     assert not coming.done()
     kube.server.control.clear_faults()
     await client.create(config_map("b"))
-    assert '"b"' in await asyncio.wait_for(coming, 10)
+    assert '"b"' in await asyncio.wait_for(coming, PATIENCE)
     await events.aclose()
 
 
@@ -164,7 +164,8 @@ async def test_a_request_without_an_answer_had_its_effect(kube: KubeLab, client:
     kube.server.control.add_fault("kube-time-out", times=1, method="create configmaps")
     path = "/api/v1/namespaces/default/configmaps"
     with pytest.raises(errors.TooSlow):
-        await client.caller.ask("POST", path, body=config_map("a"), timeout=0.5, attempts=1)
+        # Long enough for it to be sent, however busy the machine is: no answer ever comes.
+        await client.caller.ask("POST", path, body=config_map("a"), timeout=3.0, attempts=1)
     assert await client.find(MAP) is not None
 
 
@@ -173,6 +174,6 @@ async def test_a_watch_that_is_cut_breaks_off(kube: KubeLab, client: KubeClient)
     kube.server.control.add_fault("watch-cut", times=1)
     lines = []
     with pytest.raises(errors.Unreachable):
-        async for line in client.events("v1", "ConfigMap", "default", "", fields=OURS, seconds=30):
+        async for line in client.events("v1", "ConfigMap", "default", "", fields=OURS, seconds=int(PATIENCE)):
             lines.append(line)  # noqa: PERF401 - what came before it broke off is kept
     assert len(lines) == 1

@@ -107,7 +107,7 @@ PLURALS = {"Deployment": "deployments", "Service": "services", "Secret": "secret
 def ask(server: ApiServer, context: ssl.SSLContext, path: str, accept: str, body: bytes | None = None) -> bytes:
     headers = {"Accept": accept, "Content-Type": "application/json"}
     request = urllib.request.Request(f"https://{server.address}{path}", body, headers)
-    with urllib.request.urlopen(request, context=context, timeout=20) as answer:  # noqa: S310
+    with urllib.request.urlopen(request, context=context, timeout=240) as answer:  # noqa: S310
         return bytes(answer.read())
 
 

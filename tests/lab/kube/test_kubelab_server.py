@@ -16,7 +16,7 @@ from talosmith.kube.credentials import Credentials
 from talosmith.kube.watching import Event, Snapshot, follow
 from talosmith.lab.server.kube import http
 from talosmith.model.secret import Secret
-from tests.lab.kube.kube_lab import QUICK, KubeLab
+from tests.lab.kube.kube_lab import FEW_TRIES, PATIENCE, KubeLab
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 OURS = "metadata.name!=kube-root-ca.crt"  # which a controller puts into every namespace
@@ -40,7 +40,7 @@ async def test_our_client_works_with_it(client: KubeClient) -> None:
 
 async def test_the_kubeconfig_of_talos_leads_there_by_the_virtual_address(kube: KubeLab) -> None:
     await kube.until(lambda: kube.server.world.vip_holders)
-    async with KubeClient.from_kubeconfig(kube.kubeconfig(), limits=QUICK) as client:
+    async with KubeClient.from_kubeconfig(kube.kubeconfig(), limits=FEW_TRIES) as client:
         assert client.server == f"{kube.network[5]}:6443"
         assert await client.find(Ref("v1", "Namespace", "default")) is not None
 
@@ -61,7 +61,7 @@ async def test_the_certificate_is_of_the_cluster_and_has_its_names(kube: KubeLab
 
 def stranger(kube: KubeLab, **credentials: object) -> KubeClient:
     known = {"authority": kube.configs.bundle.k8s.certificate, "server_name": "kubernetes", **credentials}
-    return KubeClient([kube.address(1)], Credentials(**known), limits=QUICK)  # type: ignore[arg-type]
+    return KubeClient([kube.address(1)], Credentials(**known), limits=FEW_TRIES)  # type: ignore[arg-type]
 
 
 async def test_nobody_is_let_in_without_a_name(kube: KubeLab) -> None:
@@ -82,7 +82,7 @@ async def test_a_certificate_of_another_authority_is_refused(kube: KubeLab) -> N
             kube.address(1), 6443, ssl=known.context(), server_hostname="kubernetes"
         )
         writer.write(b"GET /version HTTP/1.1\r\nHost: k\r\n\r\n")
-        await asyncio.wait_for(reader.readexactly(1), 10)
+        await asyncio.wait_for(reader.readexactly(1), PATIENCE)
 
 
 async def test_a_user_may_do_what_roles_say(kube: KubeLab, client: KubeClient) -> None:
@@ -127,7 +127,7 @@ async def test_a_service_account_comes_with_its_token(kube: KubeLab, client: Kub
 async def test_changes_are_followed_as_they_come(client: KubeClient) -> None:
     await client.create(config_map("a"))
     found: list[object] = []
-    async for one in follow(client, "v1", "ConfigMap", "default", fields=OURS, seconds=10):
+    async for one in follow(client, "v1", "ConfigMap", "default", fields=OURS, seconds=int(PATIENCE)):
         if isinstance(one, Snapshot):
             found.append([item["metadata"]["name"] for item in one.items])
             await client.create(config_map("b"))
@@ -163,7 +163,7 @@ class Raw:
         for piece in pieces:
             self.writer.write(piece)
             await self.writer.drain()
-        return await asyncio.wait_for(self._answer(), 10)
+        return await asyncio.wait_for(self._answer(), PATIENCE)
 
     async def _answer(self) -> tuple[int, bytes]:
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
@@ -200,7 +200,7 @@ async def test_requests_follow_each_other_on_a_connection(kube: KubeLab) -> None
 async def test_what_is_not_http_or_too_much_of_it_is_refused(kube: KubeLab, request_: bytes, code: int) -> None:
     raw = await Raw.to(kube)
     assert (await raw.ask(request_))[0] == code
-    assert await asyncio.wait_for(raw.reader.read(), 10) == b""  # and the connection is closed
+    assert await asyncio.wait_for(raw.reader.read(), PATIENCE) == b""  # and the connection is closed
     raw.writer.close()
 
 
@@ -209,7 +209,7 @@ async def test_a_client_that_never_ends_its_request_is_left(kube: KubeLab, monke
     raw = await Raw.to(kube)
     raw.writer.write(b"GET /version HTTP/1.1\r\nHost")
     with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-        await asyncio.wait_for(raw.reader.readexactly(1), 10)
+        await asyncio.wait_for(raw.reader.readexactly(1), PATIENCE)
     raw.writer.close()
 
 

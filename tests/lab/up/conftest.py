@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -29,16 +30,14 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kit]:
 @pytest.fixture
 def places(kit: Kit, tmp_path: Path) -> Iterator[Callable[[], Here]]:
     """Makes clusters' folders, as many as are asked for."""
-    made: list[Here] = []
+    with ExitStack() as made:
 
-    def make() -> Here:
-        here = Here(kit, Path(tempfile.mkdtemp(dir=tmp_path)), free_network())  # by several threads at once, too
-        made.append(here)
-        return here
+        def make() -> Here:
+            here = Here(kit, Path(tempfile.mkdtemp(dir=tmp_path)), free_network())  # by several threads at once, too
+            made.callback(here.end)
+            return here
 
-    yield make
-    for place in made:
-        place.end()
+        yield make
 
 
 @pytest.fixture

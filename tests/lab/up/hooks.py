@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import os
+import selectors
 import signal
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from talosmith import session
+from talosmith.engine import runner
+from talosmith.engine.tries import Ended, Tries
 from talosmith.events import Event, Events, Listener
+
+_last_acts: list[Callable[[], None]] = []
+
+
+def at_end() -> None:
+    """Once the command is over, before anybody hears of it."""
+    for act in _last_acts:
+        act()
 
 
 def kill_at(number: int, *, written: bool) -> None:
@@ -25,15 +40,19 @@ def kill_at(number: int, *, written: bool) -> None:
     _listen(listener, last=written)
 
 
-def wait_at(kind: str, step: str, *, reached: str, go: str, warned: bool = False) -> None:
+def wait_at(
+    kind: str, step: str, *, reached: str, go: str, warned: bool = False, trouble: Sequence[str] = ()
+) -> None:
     """It writes the file `reached` at that event, and waits there, busy for all others, until there is a file `go`.
 
-    With `warned`, it does the same once more at the next warning, with files whose names end with `2`.
+    With `warned`, it does the same once more at the next warning, with files whose names end with `2`. With
+    `trouble`, limits are over from then on as `limits_over` tells.
     """
 
     def listener(event: Event) -> None:
         if event.kind == kind and event.step == step:
             wait(Path(reached), Path(go))
+            _patience.trouble = tuple(trouble)
         if warned and event.kind == "warning":
             wait(Path(f"{reached}2"), Path(f"{go}2"))
 
@@ -43,11 +62,67 @@ def wait_at(kind: str, step: str, *, reached: str, go: str, warned: bool = False
             while not until.exists():
                 time.sleep(0.005)
 
+    if trouble:
+        limits_over(())
     _listen(listener, last=True)
 
 
+def limits_over(trouble: Sequence[str]) -> None:
+    """The limits of all steps that run are over once one of them tells of the trouble and each has told something.
+
+    So a limit may be long enough for any machine, and nobody waits for its end. A step tells of the trouble if its
+    key or what it says has one of these words.
+    """
+    _patience.trouble = tuple(trouble)
+    runner.Tries = _Limited  # type: ignore[attr-defined,misc]
+    _listen(_patience.hears, last=True)
+
+
+class _Patience:
+    """What steps that run have told, and the scopes that end with their limits."""
+
+    def __init__(self) -> None:
+        self.trouble: tuple[str, ...] = ()
+        self._told = False
+        self._running: dict[str, anyio.CancelScope] = {}
+        self._heard: set[str] = set()
+
+    def begins(self, step: str, scope: anyio.CancelScope) -> None:
+        self._running[step] = scope
+        self._heard.discard(step)
+
+    def ends(self, step: str) -> None:
+        del self._running[step]
+        self._look()
+
+    def hears(self, event: Event) -> None:
+        if event.kind in ("step-progress", "step-retrying"):
+            self._heard.add(event.step)
+            self._told = self._told or any(word in f"{event.step} {event.text}" for word in self.trouble)
+            self._look()
+
+    def _look(self) -> None:
+        if self._told and self._running.keys() <= self._heard:
+            for scope in self._running.values():
+                scope.deadline = -math.inf
+
+
+_patience = _Patience()
+
+
+class _Limited(Tries):
+    async def _repeat(self, time: anyio.CancelScope) -> Ended:
+        _patience.begins(self._step.key, time)
+        try:
+            return await super()._repeat(time)
+        finally:
+            _patience.ends(self._step.key)
+
+
 def _listen(listener: Listener, *, last: bool) -> None:
-    class Overheard(Events):
+    told: type[Events] = session.Events  # type: ignore[attr-defined]
+
+    class Overheard(told):  # type: ignore[misc,valid-type]
         def __init__(self, *listeners: Listener) -> None:
             super().__init__(*((*listeners, listener) if last else (listener, *listeners)))
 
@@ -58,18 +133,48 @@ def limit_files(size: int) -> None:
     """No file may grow beyond this many bytes; as with a full disk, writing fails. What is printed is no file."""
     import resource
 
+    copiers: list[int] = []
     for number in (1, 2):
         reading, writing = os.pipe()
-        if os.fork() == 0:
+        pid = os.fork()
+        if pid == 0:
             os.close(writing)
             while chunk := os.read(reading, 65536):
                 os.write(number, chunk)
             os._exit(0)
+        copiers.append(pid)
         os.dup2(writing, number)
         os.close(reading)
         os.close(writing)
+
+    def all_is_written() -> None:
+        os.closerange(1, 3)
+        for pid in copiers:
+            os.waitpid(pid, 0)
+
+    _last_acts.append(all_is_written)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def measure_waits(told: str) -> None:
+    """It writes down how many seconds it has waited for nothing but time to pass; a busy machine adds none."""
+    waited = 0.0
+
+    class Measuring(selectors.DefaultSelector):
+        def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+            nonlocal waited
+            found = super().select(timeout)
+            if not found:
+                waited += timeout or 0.0
+            return found
+
+    selectors.DefaultSelector = Measuring  # type: ignore[misc]
+
+    def tell() -> None:
+        Path(told).write_text(str(waited))
+
+    _last_acts.append(tell)
 
 
 def raise_in_step(name: str, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -23,7 +24,7 @@ from talosmith.lab.client import LabClient
 from talosmith.model.machines import Owner
 from talosmith.providers.lab import lab_name
 
-PATIENCE = 120.0  # seconds that a command may take on a busy machine
+PATIENCE = 600.0  # seconds that a command may take on a busy machine
 UP = ("up", "--yes")
 DESTROY = ("destroy", "--yes")
 INVENTORY = """\
@@ -90,9 +91,11 @@ class Running:
         self._connection.settimeout(seconds)
         while b"\n" not in self._said:
             try:
-                self._said += self._connection.recv(4096)
+                more = self._connection.recv(4096)
             except TimeoutError:
                 raise AssertionError(f"still running after {seconds} s: {self.out}{self.err}") from None
+            assert more, f"the warm parent is gone: {self.out}{self.err}"
+            self._said += more
         line, _, self._said = self._said.partition(b"\n")
         found: dict[str, Any] = json.loads(line)
         return found
@@ -106,7 +109,21 @@ class Running:
         return _text(self._request["stderr"])
 
     def until(self, condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
-        until(condition, seconds, lambda: self.out + self.err)
+        """While it runs, that is."""
+
+        def so_or_never() -> bool:
+            over = self._ended is not None or bool(select.select([self._connection], [], [], 0)[0])
+            if condition():
+                return True
+            assert not over, f"it has ended before: {self.out}{self.err}"
+            return False
+
+        until(so_or_never, seconds, lambda: self.out + self.err)
+
+    def pause(self) -> None:
+        """It is stopped, and does nothing more from now on."""
+        self.signal(signal.SIGSTOP)
+        self.until(lambda: all(_is_stopped(thread) for thread in Path(f"/proc/{self.pid}/task").iterdir()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +270,7 @@ class Here:
             client = LabClient.from_file(running.parent.name, running)
             pid = json.loads(running.read_text())["pid"]
             client.stop()
-            until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), 20.0, lambda: "the lab does not stop")
+            until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), told=lambda: "the lab does not stop")
         shutil.rmtree(self.root, ignore_errors=True)
 
 
@@ -263,6 +280,18 @@ def until(condition: Callable[[], bool], seconds: float = PATIENCE, told: Callab
         if time.monotonic() > end:
             raise AssertionError(f"not so within {seconds} s: {told()}")
         time.sleep(0.01)
+
+
+def in_vain(*trouble: str) -> tuple[str, dict[str, Any]]:
+    """For `before`: who waits because of this trouble waits in vain, and its limit is over."""
+    return ("tests.lab.up.hooks:limits_over", {"trouble": trouble})
+
+
+def _is_stopped(thread: Path) -> bool:
+    try:
+        return (thread / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "T"
+    except (FileNotFoundError, ProcessLookupError):  # it has ended
+        return True
 
 
 def _text(path: str) -> str:

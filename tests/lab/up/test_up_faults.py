@@ -45,8 +45,11 @@ def with_fault(places: Places, seed: int, kind: str, **details: Any) -> Here:
     here = places()
     here.write(1, 1)
     here.make_lab(seed).add_fault(kind, **details)
-    up_until_done(here, *(LOST if kind == "time-out" and "percent" in details else ()))
+    lost = LOST if kind == "time-out" and "percent" in details else ()
+    up_until_done(here, *lost)
     here.lab.clear_faults()
+    if lost:  # then nobody has waited for it
+        assert here.run("health", "--wait", "300").code == 0
     converged(here, NAMES)
     return here
 

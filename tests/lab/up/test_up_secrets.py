@@ -110,7 +110,7 @@ def talosmith(here: Here, *argv: str, **variables: str) -> subprocess.CompletedP
     """A process that begins from nothing, as a user's does."""
     command = [sys.executable, "-m", "talosmith", argv[0], "-i", str(here.folder), *argv[1:]]
     env = {**here.env, "PYTHONPATH": os.environ.get("PYTHONPATH", ""), **variables}
-    return subprocess.run(command, env=env, capture_output=True, check=False, timeout=180)
+    return subprocess.run(command, env=env, capture_output=True, check=False, timeout=600)
 
 
 @pytest.mark.parametrize("output", ["json", "text"])

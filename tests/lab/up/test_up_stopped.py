@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.up.outcomes import converged
-from tests.lab.up.places import UP, Here
+from tests.lab.up.places import PATIENCE, UP, Here
 
 pytestmark = pytest.mark.slow
 
@@ -22,6 +22,7 @@ class Terminal:
     """One that somebody sits at: what is shown is kept."""
 
     def __init__(self) -> None:
+        self._slave: int | None
         self.keys, self._slave = pty.openpty()
         self.path = os.ttyname(self._slave)
         self._shown = b""
@@ -35,9 +36,17 @@ class Terminal:
     def shown(self) -> str:
         return self._shown.decode(errors="replace")
 
+    def all_shown(self) -> str:
+        """Once nobody writes any more."""
+        if self._slave is not None:
+            os.close(self._slave)
+            self._slave = None
+        self._reader.join(PATIENCE)
+        assert not self._reader.is_alive(), f"somebody still has the terminal: {self.shown}"
+        return self.shown
+
     def close(self) -> None:
-        os.close(self._slave)
-        self._reader.join(5)
+        self.all_shown()
         os.close(self.keys)
 
     def _read(self) -> None:
@@ -70,9 +79,10 @@ def test_ctrl_c(here: Here, terminal: Terminal, step: str, times: int, code: int
             running.until(lambda: not signal_waits(running.pid))
             (here.root / f"go{end}").write_text("")
         ended = running.wait()
-    assert ended.code == code, terminal.shown
-    assert "Traceback" not in terminal.shown
-    assert f"talosmith up -i {here.folder}" in terminal.shown.replace("\r\n", "").replace("\n", "")
+    shown = terminal.all_shown()
+    assert ended.code == code, shown
+    assert "Traceback" not in shown
+    assert f"talosmith up -i {here.folder}" in shown.replace("\r\n", "").replace("\n", "")
     again = here.up()
     assert again.code == 0, again.said
     converged(here, ["cp-1", "w-1"])

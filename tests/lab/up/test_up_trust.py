@@ -10,7 +10,7 @@ from tests.lab.up.places import Here, until
 
 pytestmark = pytest.mark.slow
 
-LIMIT = ("--limit", "20")  # seconds; no step takes one
+LIMIT = ("--limit", "200")  # seconds; no step takes one
 INVENTORY = """\
 cluster_name: mine
 talos_version: v1.13.9

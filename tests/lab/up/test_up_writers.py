@@ -59,7 +59,7 @@ def test_a_second_writer_is_told_who_is_at_work_and_leaves(here: Here, second: t
 
 def test_a_second_writer_may_wait_for_its_turn(here: Here) -> None:
     here.write(1, 1)
-    with paused_at(here, "step-started", "etcd/bootstrap", *UP) as first, here.start(*UP, "--wait", "60") as second:
+    with paused_at(here, "step-started", "etcd/bootstrap", *UP) as first, here.start(*UP, "--wait", "600") as second:
         second.until(lambda: "waiting for" in second.err)
         let_go(here)
         assert first.wait().code == 0
@@ -81,7 +81,7 @@ def test_a_second_writer_may_wait_for_its_turn(here: Here) -> None:
 def test_who_was_stopped_while_another_took_over_writes_no_more(here: Here, kind: str, step: str) -> None:
     here.write(1, 1)
     with paused_at(here, kind, step, *UP) as first:
-        first.signal(signal.SIGSTOP)
+        first.pause()
         let_go(here)
         refused = here.up()
         assert refused.code == HELD and f"kill -CONT {first.pid}" in refused.err
@@ -103,7 +103,7 @@ def test_a_destroyer_that_was_stopped_destroys_no_more(here: Here) -> None:
     here.write(1, 1)
     assert here.up().code == 0
     with paused_at(here, "run-started", "", *DESTROY) as first:
-        first.signal(signal.SIGSTOP)
+        first.pause()
         let_go(here)
         refused = here.destroy()
         assert here.up("--force-unlock", lock_id(refused.err)).code == 0

@@ -26,6 +26,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.lab.up import hooks
+
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 SOCKET_VARIABLE = "TALOSMITH_TEST_WARM"
 _NEEDED = (
@@ -41,8 +43,9 @@ _NEEDED = (
 def serve(path: str) -> None:
     _warm_up()
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(path)
+        listener.bind(f"{path}.new")
         listener.listen(64)
+        Path(f"{path}.new").rename(path)  # who sees it is let in
         _Parent(listener, path).run()
 
 
@@ -68,9 +71,10 @@ class _Parent:
 
     def _take(self) -> None:
         connection, _ = self._listener.accept()
-        line = b""
-        while not line.endswith(b"\n"):
-            line += connection.recv(65536)
+        line = _line(connection)
+        if not line:  # who asked was killed in the middle of it
+            connection.close()
+            return
         request = json.loads(line)
         pid = os.fork()
         if pid == 0:
@@ -82,7 +86,8 @@ class _Parent:
                 other.close()
             _be(request, self._path)
         self._children[pid] = connection
-        connection.sendall(json.dumps({"pid": pid}).encode() + b"\n")
+        with suppress(OSError):  # who asked may have been killed meanwhile
+            connection.sendall(json.dumps({"pid": pid}).encode() + b"\n")
 
     def _reap(self) -> None:
         for pid in list(self._children):
@@ -92,6 +97,19 @@ class _Parent:
                 with suppress(OSError):
                     connection.sendall(json.dumps({"rc": os.waitstatus_to_exitcode(status)}).encode() + b"\n")
                 connection.close()
+
+
+def _line(connection: socket.socket) -> bytes:
+    """All of it, or nothing."""
+    line = b""
+    with suppress(OSError):
+        while not line.endswith(b"\n"):
+            more = connection.recv(65536)
+            if not more:
+                return b""
+            line += more
+        return line
+    return b""
 
 
 def _warm_up() -> None:
@@ -131,6 +149,7 @@ def _be(request: dict[str, Any], path: str) -> None:
         traceback.print_exc()
         sys.stderr.flush()
     finally:
+        hooks.at_end()
         os._exit(code)
 
 
@@ -142,9 +161,9 @@ class _Spawned:
         self._connection.connect(os.environ[SOCKET_VARIABLE])
         request = {"argv": command[3:], "env": dict(os.environ), "stdout": stdout.name, "stderr": stdout.name}
         self._connection.sendall(json.dumps(request).encode() + b"\n")
-        self._said = b""
-        while b"\n" not in self._said:
-            self._said += self._connection.recv(4096)
+        self._said = _line(self._connection)
+        if not self._said:
+            raise OSError("the warm parent is gone")
         self._connection.setblocking(False)
 
     def poll(self) -> int | None:
@@ -166,7 +185,7 @@ def start(folder: Path) -> tuple[Any, str]:
     path = str(folder / "warm.sock")
     root = Path(__file__).parents[3]
     process = subprocess.Popen([sys.executable, "-m", "tests.lab.up.warm", path], cwd=root)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not Path(path).exists():
         if process.poll() is not None or time.monotonic() > end:
             raise RuntimeError("the warm parent did not start")

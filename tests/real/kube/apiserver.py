@@ -58,6 +58,8 @@ def _start(folder: Path, owner: int, controllers: Sequence[str]) -> None:
     until = time.monotonic() + PATIENCE + 10
     while not (folder / READY).exists():
         if keeper.poll() is not None or time.monotonic() > until:
+            keeper.kill()  # what it has started goes with it, and the next who asks finds the folder free
+            keeper.wait()
             reason = (folder / FAILED).read_text() if (folder / FAILED).exists() else "see the logs"
             raise RuntimeError(f"no API server in {folder}: {reason}")
         time.sleep(0.05)

@@ -10,6 +10,7 @@ import pytest
 from talosmith.kube import KubeClient
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.fixtures import kube_apiserver, kube_controllers
+from tests.real.kube.patience import PATIENT
 
 __all__ = ["kube_apiserver", "kube_controllers"]
 
@@ -21,7 +22,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 async def client(kube_apiserver: ApiServer) -> AsyncIterator[KubeClient]:
-    async with KubeClient.from_bundle(kube_apiserver.bundle, [kube_apiserver.address]) as one:
+    async with KubeClient.from_bundle(kube_apiserver.bundle, [kube_apiserver.address], limits=PATIENT) as one:
         yield one
 
 

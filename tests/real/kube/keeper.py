@@ -19,8 +19,11 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from talosmith.desired import pki
 from talosmith.desired.pki import CertificateAndKey
@@ -29,7 +32,7 @@ from tools.peers import find
 
 READY = "ready.json"
 FAILED = "failed"
-PATIENCE = 60  # seconds; a busy machine may take several times the usual three to eight
+PATIENCE = 300  # seconds; a busy machine may take many times the usual three to eight
 _PR_SET_PDEATHSIG = 1
 
 
@@ -37,7 +40,7 @@ def main(folder: Path, owner: int, controllers: list[str]) -> None:
     alive = os.pidfd_open(owner)
     started: list[subprocess.Popen[bytes]] = []
     try:
-        address = _start(folder, started)
+        address, _held = _start(folder, started)
         if controllers:
             started.append(_start_controllers(folder, controllers))
         ready = folder / f"{READY}.new"
@@ -54,8 +57,11 @@ def main(folder: Path, owner: int, controllers: list[str]) -> None:
         shutil.rmtree(folder / "etcd", ignore_errors=True)  # large, and of no use to anybody
 
 
-def _start(folder: Path, started: list[subprocess.Popen[bytes]]) -> str:
-    etcd_port, port = _free_port(), _free_port()
+def _start(folder: Path, started: list[subprocess.Popen[bytes]]) -> tuple[str, list[socket.socket]]:
+    """Where the server answers, and what holds its ports."""
+    # Held until the end: programs that are to share them can have them, and nobody else takes them before.
+    held = [_held_port(), _held_port()]
+    etcd_port, port = (int(one.getsockname()[1]) for one in held)
     started.append(
         _run(
             folder,
@@ -64,6 +70,7 @@ def _start(folder: Path, started: list[subprocess.Popen[bytes]]) -> str:
             f"--listen-client-urls=http://127.0.0.1:{etcd_port}",
             f"--advertise-client-urls=http://127.0.0.1:{etcd_port}",
             "--listen-peer-urls=http://127.0.0.1:0",
+            "--socket-reuse-port",
             "--unsafe-no-fsync",
             "--log-level=warn",
         )
@@ -92,6 +99,7 @@ def _start(folder: Path, started: list[subprocess.Popen[bytes]]) -> str:
             f"--etcd-servers=http://127.0.0.1:{etcd_port}",
             "--bind-address=127.0.0.1",
             f"--secure-port={port}",
+            "--permit-port-sharing",
             f"--tls-cert-file={folder / 'apiserver.crt'}",
             f"--tls-private-key-file={folder / 'apiserver.key'}",
             f"--client-ca-file={folder / 'ca.crt'}",
@@ -103,14 +111,17 @@ def _start(folder: Path, started: list[subprocess.Popen[bytes]]) -> str:
             "--disable-admission-plugins=ServiceAccount",
             "--anonymous-auth=false",
             "--endpoint-reconciler-type=none",
+            # A machine that has other things to do for two seconds does not make the server unhealthy.
+            f"--etcd-healthcheck-timeout={PATIENCE}s",
+            f"--etcd-readycheck-timeout={PATIENCE}s",
         )
     )
     context = ssl.create_default_context(cafile=str(folder / "ca.crt"))
     context.load_cert_chain(folder / "keeper.crt", folder / "keeper.key")
     address = f"127.0.0.1:{port}"
     (folder / "kubeconfig").write_text(_kubeconfig(folder, address))
-    _wait_until_ready(f"https://{address}/readyz", context, started)
-    return address
+    _wait_until_ready(f"https://{address}", context, started)
+    return address, held
 
 
 def _start_controllers(folder: Path, controllers: list[str]) -> subprocess.Popen[bytes]:
@@ -126,7 +137,8 @@ def _start_controllers(folder: Path, controllers: list[str]) -> subprocess.Popen
     )
 
 
-def _wait_until_ready(url: str, context: ssl.SSLContext, started: list[subprocess.Popen[bytes]]) -> None:
+def _wait_until_ready(server: str, context: ssl.SSLContext, started: list[subprocess.Popen[bytes]]) -> None:
+    """Until the server says so, and has made by itself what it makes only after that."""
     until = time.monotonic() + PATIENCE
     last = "not asked yet"
     while time.monotonic() < until:
@@ -134,13 +146,46 @@ def _wait_until_ready(url: str, context: ssl.SSLContext, started: list[subproces
             if process.poll() is not None:
                 raise RuntimeError(f"{process.args!r} ended with {process.returncode}")
         try:
-            with urllib.request.urlopen(url, context=context, timeout=2) as answer:  # noqa: S310
-                if answer.status == 200:
-                    return
+            last = _missing(partial(_answer, server, context))
         except OSError as problem:
             last = str(problem)
+        if not last:
+            return
         time.sleep(0.1)
     raise RuntimeError(f"the API server is not ready after {PATIENCE} s: {last}")
+
+
+def _answer(server: str, context: ssl.SSLContext, path: str, body: Any = None, user: str = "keeper") -> Any:
+    headers = {"Impersonate-User": user} if user != "keeper" else {}
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{server}{path}", data, headers)  # noqa: S310
+    with urllib.request.urlopen(request, context=context, timeout=30) as answer:  # noqa: S310
+        content = answer.read()
+    return json.loads(content) if content.startswith(b"{") else content
+
+
+def _missing(ask: Callable[..., Any]) -> str:
+    """What is not there yet. Raises an `OSError` of what the server refuses, or does not have at all."""
+    ask("/readyz")
+    for namespace in ("default", "kube-system", "kube-public", "kube-node-lease"):
+        ask(f"/api/v1/namespaces/{namespace}")
+    network = ask("/apis/networking.k8s.io/v1/servicecidrs/kubernetes")
+    if not any(one["status"] == "True" for one in network.get("status", {}).get("conditions", [])):
+        return "services get no addresses yet"
+    ask("/api/v1/namespaces/default/services/kubernetes")
+    described = ask("/openapi/v3")["paths"].keys()
+    served = {f"apis/{one['groupVersion']}" for group in ask("/apis")["groups"] for one in group["versions"]}
+    unknown = {"api/v1", *served} - described
+    if unknown:
+        return f"not described: {', '.join(sorted(unknown))}"
+    # What the server has made is one thing, that those of its parts know it that judge by it another.
+    pod = {"priorityClassName": "system-cluster-critical", "containers": [{"name": "c", "image": "i"}]}
+    ask("/api/v1/namespaces/default/pods?dryRun=All", {"metadata": {"name": "probe"}, "spec": pod})
+    review = {"spec": {"nonResourceAttributes": {"verb": "get", "path": "/api"}}}
+    answer = ask("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, user="somebody")
+    return "" if answer["status"]["allowed"] else "nobody may look around yet"
 
 
 def _run(folder: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]:
@@ -171,10 +216,11 @@ def _kubeconfig(folder: Path, address: str) -> str:
     )
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+def _held_port() -> socket.socket:
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    one.bind(("127.0.0.1", 0))
+    return one
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from talosmith.lab.kube.merge_patch import merge_patch
 from talosmith.lab.kube.normal import normalized
 from talosmith.lab.kube.schema import Obj, Schema, schema_for
 from talosmith.lab.kube.strategic import strategic_merge
+from tests.real.kube.patience import PATIENCE
 
 JSON = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
@@ -41,7 +42,7 @@ class Real:
     def __post_init__(self) -> None:
         context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
         context.load_cert_chain(self.folder / "keeper.crt", self.folder / "keeper.key")
-        self._connection = http.client.HTTPSConnection(self.address, context=context, timeout=60)
+        self._connection = http.client.HTTPSConnection(self.address, context=context, timeout=PATIENCE)
 
     def __call__(
         self, method: str, path: str, body: Any = None, content: str = "application/json"
@@ -56,9 +57,13 @@ class Real:
         headers = {"Content-Type": content, "Accept": "application/json", "User-Agent": "shapes"}
         if time.monotonic() - self._used > _IDLE:
             self._connection.close()  # the next request makes a new one
-        self._connection.request(method, path, data, headers)
-        answer = self._connection.getresponse()
-        text = answer.read()
+        try:
+            self._connection.request(method, path, data, headers)
+            answer = self._connection.getresponse()
+            text = answer.read()
+        except BaseException:
+            self._connection.close()  # half a question or answer is not left to the next who asks
+            raise
         self._used = time.monotonic()
         found = json.loads(text) if text.startswith(b"{") else text.decode()
         return answer.status, found, [value for name, value in answer.getheaders() if name == "Warning"]

@@ -7,7 +7,6 @@ import pytest
 from talosmith.kube import KubeClient
 from talosmith.lab.kube.bootstrap import THEN, first_objects
 from talosmith.lab.kube.kinds import Obj
-from tests.real.kube.apiserver import ApiServer
 from tools.kube_first_objects import PATHS, made
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -17,11 +16,10 @@ def named(obj: Obj) -> tuple[str, str, str]:
     return obj["kind"], obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
-async def test_the_list_of_them_is_current(kube_apiserver: ApiServer) -> None:
+async def test_the_list_of_them_is_current(client: KubeClient) -> None:
     """Others have made objects there too; what the server made by itself has a mark, or is known."""
     ours = {named(obj): obj for obj in first_objects(THEN)}
-    async with KubeClient.from_bundle(kube_apiserver.bundle, [kube_apiserver.address]) as kube:
-        found = {path: (await kube.caller.ask("GET", path)).item["items"] for path in PATHS}
+    found = {path: (await client.caller.ask("GET", path)).item["items"] for path in PATHS}
     for path, kind in PATHS.items():
         found[path] = [one for one in found[path] if named({**one, "kind": kind}) in ours or _marked(one)]
     theirs = {named(obj): obj for obj in made(found)}

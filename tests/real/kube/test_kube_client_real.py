@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import socket
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import pytest
@@ -20,7 +22,6 @@ from talosmith.kube import (
     Event,
     Invalid,
     KubeClient,
-    Limits,
     NoConnection,
     NotFound,
     NotServed,
@@ -33,10 +34,11 @@ from talosmith.kube import (
 )
 from talosmith.kube.objects import uid, version
 from tests.real.kube.apiserver import ApiServer
+from tests.real.kube.patience import PATIENCE, PATIENT
 
 pytestmark = pytest.mark.anyio
 
-QUICK = Limits(attempts=2, first_pause=0.05)
+QUICK = replace(PATIENT, attempts=2, first_pause=0.05)
 
 
 def config_map(namespace: str, name: str = "one", **data: str) -> dict[str, object]:
@@ -44,21 +46,24 @@ def config_map(namespace: str, name: str = "one", **data: str) -> dict[str, obje
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def unused_address() -> str:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{one.getsockname()[1]}"
+@pytest.fixture
+def unused() -> Iterator[list[str]]:
+    """Two addresses where nobody answers: they are taken, so that nobody else can have them, but not listened on."""
+    with socket.socket() as one, socket.socket() as two:
+        for taken in (one, two):
+            taken.bind(("127.0.0.1", 0))
+        yield [f"127.0.0.1:{taken.getsockname()[1]}" for taken in (one, two)]
 
 
-async def test_any_control_plane_will_do(kube_apiserver: ApiServer) -> None:
-    dead = unused_address()
-    async with KubeClient.from_bundle(kube_apiserver.bundle, [dead, kube_apiserver.address]) as client:
+async def test_any_control_plane_will_do(kube_apiserver: ApiServer, unused: list[str]) -> None:
+    addresses = [unused[0], kube_apiserver.address]
+    async with KubeClient.from_bundle(kube_apiserver.bundle, addresses, limits=PATIENT) as client:
         assert (await client.server_version()).startswith("v1.")
         assert client.server == kube_apiserver.address
 
 
-async def test_no_control_plane_answers(kube_apiserver: ApiServer) -> None:
-    first, second = unused_address(), unused_address()
+async def test_no_control_plane_answers(kube_apiserver: ApiServer, unused: list[str]) -> None:
+    first, second = unused
     async with KubeClient.from_bundle(kube_apiserver.bundle, [first, second], limits=QUICK) as client:
         with pytest.raises(NoConnection) as caught:
             await client.server_version()
@@ -68,25 +73,26 @@ async def test_no_control_plane_answers(kube_apiserver: ApiServer) -> None:
 
 async def test_a_server_of_another_cluster_is_not_trusted(kube_apiserver: ApiServer) -> None:
     other = replace(kube_apiserver.bundle, k8s=pki.new_authority("kubernetes", KeyKind.ECDSA_P256))
-    async with KubeClient.from_bundle(other, [kube_apiserver.address]) as client:
+    async with KubeClient.from_bundle(other, [kube_apiserver.address], limits=PATIENT) as client:
         with pytest.raises(NotTrusted):
             await client.server_version()
 
 
 async def test_a_server_with_another_name_is_not_trusted(kube_apiserver: ApiServer) -> None:
     credentials = replace(Credentials.from_bundle(kube_apiserver.bundle), server_name="etcd")
-    async with KubeClient([kube_apiserver.address], credentials) as client:
+    async with KubeClient([kube_apiserver.address], credentials, limits=PATIENT) as client:
         with pytest.raises(NotTrusted, match="etcd"):
             await client.server_version()
 
 
 async def test_nobody_and_somebody_without_rights(kube_apiserver: ApiServer) -> None:
     admin = Credentials.from_bundle(kube_apiserver.bundle)
-    async with KubeClient([kube_apiserver.address], Credentials(admin.authority, server_name="kubernetes")) as client:
+    nobody = Credentials(admin.authority, server_name="kubernetes")
+    async with KubeClient([kube_apiserver.address], nobody, limits=PATIENT) as client:
         with pytest.raises(Refused):
             await client.list("v1", "Node")
     somebody = Credentials.from_bundle(kube_apiserver.bundle, user="somebody", groups=())
-    async with KubeClient([kube_apiserver.address], somebody) as client:
+    async with KubeClient([kube_apiserver.address], somebody, limits=PATIENT) as client:
         with pytest.raises(Denied, match="somebody"):
             await client.list("v1", "Node")
 
@@ -112,7 +118,7 @@ async def test_a_kubeconfig_opens_it_too(kube_apiserver: ApiServer) -> None:
         "clusters": [{"name": "k", "cluster": cluster}],
         "users": [{"name": "u", "user": user}],
     }
-    async with KubeClient.from_kubeconfig(config, addresses=[kube_apiserver.address]) as client:
+    async with KubeClient.from_kubeconfig(config, addresses=[kube_apiserver.address], limits=PATIENT) as client:
         assert client.namespace == "kube-public"
         assert await client.find(Ref("v1", "Namespace", "kube-system")) is not None
 
@@ -159,28 +165,39 @@ async def test_lists_are_read_page_by_page(
     assert {(item["apiVersion"], item["kind"]) for item in listed.items} == {("v1", "ConfigMap")}
 
 
-async def test_following_goes_on_when_watches_end(client: KubeClient, namespace: str) -> None:
+async def test_following_goes_on_when_watches_end(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watches: list[str] = []
+    events = client.events
+
+    def counted(api_version: str, kind: str, inside: str, since: str, **how: Any) -> AsyncGenerator[str]:
+        watches.append(since)
+        return events(api_version, kind, inside, since, **how)
+
+    monkeypatch.setattr(client, "events", counted)
     first = await client.create(config_map(namespace, "one"))
     changes = follow(client, "v1", "ConfigMap", namespace, seconds=1)
     start = await anext(changes)
     assert isinstance(start, Snapshot)
     assert [version(item) for item in start.items] == [version(first)]
     seen = []
-    for number in range(3):
-        await client.patch(Ref("v1", "ConfigMap", "one", namespace), {"data": {"n": str(number)}})
-        change = await anext(changes)
-        assert isinstance(change, Event)
-        seen.append((change.kind, change.item["data"]["n"]))
-        if number == 0:
-            await anyio.sleep(1.2)  # the server ends the watch meanwhile
+    with anyio.fail_after(PATIENCE):
+        while len(watches) < 3:  # the server ends each after a second
+            await client.patch(Ref("v1", "ConfigMap", "one", namespace), {"data": {"n": str(len(seen))}})
+            change = await anext(changes)
+            assert isinstance(change, Event)
+            seen.append((change.kind, change.item["data"]["n"]))
+            await anyio.sleep(0.3)
     await changes.aclose()
-    assert seen == [("MODIFIED", "0"), ("MODIFIED", "1"), ("MODIFIED", "2")]
+    assert seen == [("MODIFIED", str(number)) for number in range(len(seen))]
 
 
-async def test_lightkube_over_the_same_connections(kube_apiserver: ApiServer) -> None:
+async def test_lightkube_over_the_same_connections(kube_apiserver: ApiServer, unused: list[str]) -> None:
     from lightkube.resources.core_v1 import Namespace
 
-    async with KubeClient.from_bundle(kube_apiserver.bundle, [unused_address(), kube_apiserver.address]) as client:
+    addresses = [unused[0], kube_apiserver.address]
+    async with KubeClient.from_bundle(kube_apiserver.bundle, addresses, limits=PATIENT) as client:
         typed = client.typed()
         assert "kube-system" in [one.metadata.name async for one in typed.list(Namespace) if one.metadata]
 

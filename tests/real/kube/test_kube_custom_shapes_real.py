@@ -15,6 +15,7 @@ from talosmith.lab.kube.managed_fields import FieldConflicts, server_side_apply,
 from talosmith.lab.kube.merge_patch import merge_patch
 from talosmith.lab.kube.schema import Obj, Schema
 from tests.real.kube.apiserver import ApiServer
+from tests.real.kube.patience import PATIENCE
 from tests.real.kube.shapes import APPLY, MERGE, NOW, Real, comparable
 
 ITEM = {
@@ -79,7 +80,7 @@ def group(real: Real) -> str:
     }
     status, answer = real("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
     assert status == 201, answer
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     path = f"/apis/{name}/v1/namespaces/default/things/probe?fieldManager=a&dryRun=All"
     probe = {"apiVersion": f"{name}/v1", "kind": "Thing", "metadata": {"name": "probe"}, "spec": {"count": 1}}
     # Served is not enough: apply works by the schema only when the server has it in its OpenAPI.

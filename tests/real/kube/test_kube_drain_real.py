@@ -12,7 +12,6 @@ import pytest
 from talosmith.kube import (
     Event,
     KubeClient,
-    NotDrained,
     NotFound,
     Progress,
     Ref,
@@ -25,10 +24,9 @@ from talosmith.kube import (
 from talosmith.kube.draining import evict
 from talosmith.kube.objects import metadata, uid
 from talosmith.kube.pods import pods_on
+from tests.real.kube.patience import PATIENCE, not_drained
 
 pytestmark = pytest.mark.anyio
-
-PATIENCE = 20.0
 
 
 async def make_node(client: KubeClient, name: str) -> None:
@@ -91,17 +89,15 @@ async def kubelet(client: KubeClient, node: str) -> AsyncIterator[dict[str, int]
 
     async def run() -> None:
         async for change in follow(client, "v1", "Pod", fields=f"spec.nodeName={node}"):
-            if (
-                isinstance(change, Event)
-                and change.kind == "MODIFIED"
-                and metadata(change.item).get("deletionTimestamp")
-            ):
-                graces.setdefault(metadata(change.item)["name"], metadata(change.item)["deletionGracePeriodSeconds"])
-                await client.delete(Ref.of(change.item), uid=uid(change.item), grace=0)
+            if isinstance(change, Event) and change.kind == "DELETED":
+                continue
+            for pod in [change.item] if isinstance(change, Event) else change.items:
+                if metadata(pod).get("deletionTimestamp"):
+                    graces.setdefault(metadata(pod)["name"], metadata(pod)["deletionGracePeriodSeconds"])
+                    await client.delete(Ref.of(pod), uid=uid(pod), grace=0)
 
     async with anyio.create_task_group() as group:
         group.start_soon(run)
-        await anyio.sleep(0.1)
         yield graces
         group.cancel_scope.cancel()
 
@@ -210,13 +206,12 @@ async def test_a_time_out_names_the_pods_and_what_blocks_them(
     await make_pod(client, namespace, unique, "db-1")
     await make_pod(client, namespace, unique, "stuck")  # no kubelet: it never ends
     await make_budget(client, namespace, "db", allowed=0)
-    with pytest.raises(NotDrained) as caught:
-        await drain(client, unique, timeout=2.0, between=0.2)
-    blocked = {one.pod.ref.name: one.why for one in caught.value.blocked}
+    wrong = await not_drained(client, unique, enough=lambda wrong: True)
+    blocked = {one.pod.ref.name: one.why for one in wrong.blocked}
     assert "allows 0 disruptions now (1 pods are healthy, 1 have to be)" in blocked["db-1"]
     assert "being deleted" in blocked["stuck"]
-    assert unique in str(caught.value)
-    assert "db-1" in str(caught.value)
+    assert unique in str(wrong)
+    assert "db-1" in str(wrong)
     node = await find_node(client, unique)
     assert node is not None
     assert node.cordoned
@@ -234,14 +229,36 @@ async def test_two_budgets_for_one_pod_are_named(client: KubeClient, namespace: 
     assert f"{namespace}/second" in forecast.blocked[0].why
 
 
+@pytest.fixture
+def deadlines(monkeypatch: pytest.MonkeyPatch) -> list[anyio.CancelScope]:
+    """Those that are set from now on, in their order; one that is cancelled has come."""
+    found: list[anyio.CancelScope] = []
+    move_on_after = anyio.move_on_after
+
+    def noted(delay: float | None) -> anyio.CancelScope:
+        found.append(move_on_after(delay))
+        return found[-1]
+
+    monkeypatch.setattr(anyio, "move_on_after", noted)
+    return found
+
+
 async def test_deletion_is_a_second_attempt_that_is_asked_for(
-    client: KubeClient, namespace: str, unique: str
+    client: KubeClient, namespace: str, unique: str, deadlines: list[anyio.CancelScope]
 ) -> None:
     await make_node(client, unique)
     await make_pod(client, namespace, unique, "db-1")
     await make_budget(client, namespace, "db", allowed=0)
+    told: list[Progress] = []
+
+    def report(progress: Progress) -> None:
+        told.append(progress)
+        if not progress.ok:
+            deadlines[0].cancel()  # the time is up as soon as the budget has refused
+
     async with kubelet(client, unique):
-        drained = await drain(client, unique, timeout=1.5, between=0.2, delete_if_blocked=True)
+        drained = await drain(client, unique, timeout=PATIENCE, between=0.2, report=report, delete_if_blocked=True)
+    assert [progress.ok for progress in told] == [False, True]
     assert [pod.ref.name for pod in drained.deleted] == ["db-1"]
     assert drained.evicted == ()
 

@@ -23,6 +23,7 @@ from talosmith.kube import (
 )
 from talosmith.kube.objects import condition
 from tests.real.kube.apiserver import ApiServer
+from tests.real.kube.patience import PATIENT
 from tests.real.kube.signing import certificate_request, serving_request
 
 pytestmark = pytest.mark.anyio
@@ -85,7 +86,7 @@ async def test_labels_and_taints_are_changed_one_by_one(client: KubeClient, uniq
 async def kubelet(server: ApiServer, node: str) -> AsyncIterator[KubeClient]:
     """A client that the server takes for this node's kubelet."""
     credentials = Credentials.from_bundle(server.bundle, user=f"system:node:{node}", groups=("system:nodes",))
-    async with KubeClient([server.address], credentials) as client:
+    async with KubeClient([server.address], credentials, limits=PATIENT) as client:
         yield client
 
 

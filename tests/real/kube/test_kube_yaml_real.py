@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
 
 from talosmith.kube import KubeClient, apply, read
 from tests.real.kube.apiserver import ApiServer
+from tests.real.kube.patience import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -45,14 +46,15 @@ async def test_scalars(
     lines += ["  base: &base {a: 1, b: 2}", "  merged: {<<: *base, b: 3}", "  1: number", "  true: boolean"]
     text = f"apiVersion: {group}/v1\nkind: Widget\nmetadata: {{name: w}}\nspec:\n" + "\n".join(lines) + "\n"
     (tmp_path / "manifest.yaml").write_text(text)
-    told = subprocess.run(
-        [
-            *(peer("kubectl"), "--kubeconfig", kube_apiserver.kubeconfig, "--cache-dir", tmp_path / "cache"),
-            *("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", tmp_path / "manifest.yaml"),
-        ],
-        capture_output=True,
-        check=True,
-    )
+    command = [
+        *(peer("kubectl"), "--kubeconfig", kube_apiserver.kubeconfig, "--cache-dir", tmp_path / "cache"),
+        *("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", tmp_path / "manifest.yaml"),
+    ]
+    with anyio.fail_after(PATIENCE):
+        # The kind is served a moment before it is in the list of all kinds, by which kubectl goes.
+        while b"no matches for kind" in (told := await anyio.run_process(command, check=False)).stderr:
+            await anyio.sleep(0.1)
+    assert told.returncode == 0, told.stderr
     theirs, ours = json.loads(told.stdout)["spec"], read(text)[0]["spec"]
     different = {
         key: (theirs.get(key), ours.get(key))

@@ -9,15 +9,16 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from talosmith.desired.bundle import Bundle
 from talosmith.kube.credentials import Credentials
-from tests.real.lab.lab_cluster import Said
+from tests.real.lab.lab_cluster import PATIENCE, Said
 
-PATIENCE = 60.0
+PATIENTLY = "--timeout=3m"  # kubectl is to give up before we do, and say why
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,18 @@ class Kubectl:
         assert said.code == 0, f"kubectl {shlex.join(arguments)}: {said.all}"
         return said.out
 
+    def until(self, holds: Callable[[str], object], *arguments: str) -> str:
+        """What it said, asked again until that holds: others bring it about."""
+        end = time.monotonic() + PATIENCE
+        while not holds(said := self.done(*arguments)):
+            assert time.monotonic() < end, f"kubectl {shlex.join(arguments)} after {PATIENCE} s still: {said}"
+            time.sleep(0.2)
+        return said
+
+    def wait_for(self, *names: str) -> None:
+        """Such as node/cp-1: until all of them are there. `kubectl wait --for=create` gives up if two are missing."""
+        self.until(lambda told: set(names) <= set(told.split()), "get", *names, "--ignore-not-found", "-o", "name")
+
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """One that goes on until it is ended."""
         return subprocess.Popen(
@@ -72,6 +85,8 @@ class Kubectl:
             "KUBECONFIG": str(self.kubeconfig),
             "KUBE_EDITOR": editor or "true",
             "HOME": str(self.folder),
+            "TZ": "UTC",
+            "LC_ALL": "C",
         }
 
 
@@ -116,15 +131,19 @@ _PASSING = [
     (r" {2,}", "  "),
 ]
 # A watch that kubectl itself gives up ends in its own words over HTTP/1.1, which the lab speaks, and silently over
-# HTTP/2. Pods have an account only where somebody makes accounts, which is nobody on a real API server by itself.
+# HTTP/2. If the machine has no time for it, it tells how long it has held a request back.
+_TALK = ("reflector.go:", "Waited before sending request")
+# A real server looks after its services' addresses now and then, and tells of one that is only just being given out.
+_REPAIRS = re.compile(r"^Events:\n.*\n.*\n(?: .*(?:ip|port)allocator-repair-controller.*\n?)+(?! )", re.MULTILINE)
+# Pods have an account only where somebody makes accounts, which is nobody on a real API server by itself.
 _ACCOUNT = r"^ *(serviceAccount(Name)?|Service Account): +default$"
 
 
 def normal(text: str) -> str:
     """Without what passes; ages are as wide as they are, so the width of columns does not count either."""
     lines = []
-    for line in text.splitlines():
-        if re.search(_ACCOUNT, line) or "reflector.go:" in line:
+    for line in _REPAIRS.sub("Events:  <none>\n", text).splitlines():
+        if re.search(_ACCOUNT, line) or any(talk in line for talk in _TALK):
             continue
         for pattern, instead in _PASSING:
             line = re.sub(pattern, instead, line)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,9 @@ network: {{node_cidr: {network}}}
 controlplane: 3
 workers: 2
 """
-PATIENCE = 60.0
+PATIENCE = 240.0  # costs nothing while all is well, and a busy machine may need it
+PATIENTLY = ("--timeout", "3m")  # the same for `talosctl` itself: it is to give up first, and say why
+API_PORT = 50000
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class LabCluster:
         self.lab("start", self.name, "--clock", self.clock, "--network", self.network)
         for node in self.cluster.nodes:
             self.lab("machine", "create", node.name, "--address", str(node.ip), "--mac", str(node.mac))
-        self.wait("maintenance mode", lambda: {one["stage"] for one in self.machines()} == {"maintenance"})
+        self.wait_for_maintenance(*(node.name for node in self.cluster.nodes))
 
     def stop(self) -> None:
         self.lab("stop", self.name, "--delete")
@@ -150,6 +154,16 @@ class LabCluster:
             time.sleep(0.1)
         return found
 
+    def stage(self, name: str) -> str:
+        return next(str(one["stage"]) for one in self.machines() if one["name"] == name)
+
+    def wait_for_maintenance(self, *names: str) -> None:
+        """In maintenance mode, and its API answers: that comes up a moment after the mode is told."""
+        self.wait(
+            "maintenance mode",
+            lambda: all(self.stage(name) == "maintenance" and _answers(self.filled(f"<{name}>")) for name in names),
+        )
+
     def apply_configs(self) -> None:
         for node in self.cluster.nodes:
             said = self.done("apply-config", "--insecure", "-n", str(node.ip), "-f", f"{node.name}.yaml")
@@ -159,8 +173,14 @@ class LabCluster:
         """Three etcd members and two workers, all ready."""
         self.wait("etcd to wait", lambda: "Preparing" in self.ctl("service", "etcd").out)
         self.done("bootstrap")
-        self.wait("all nodes", lambda: all(one["ready"] for one in self.machines()))
-        self.wait("three members", lambda: self.states() == {"voter"} and len(self.members()) == 3)
+        self.wait("everybody", self.is_well)
+
+    def is_well(self) -> bool:
+        return (
+            all(one["ready"] and one["stage"] == "running" for one in self.machines())
+            and len(self.members()) == 3
+            and self.states() == {"voter"}
+        )
 
     def members(self) -> dict[str, str]:
         clusters = self.status()["etcd"]
@@ -171,3 +191,9 @@ class LabCluster:
 
     def leader(self) -> str:
         return str(self.status()["etcd"][0]["leader"])
+
+
+def _answers(address: str) -> bool:
+    with suppress(OSError), socket.create_connection((address, API_PORT), 10):
+        return True
+    return False

@@ -32,7 +32,8 @@ network: {{node_cidr: {network}{vip}}}
 controlplane: {controlplanes}
 workers: 1
 """
-PATIENCE = 90.0
+PATIENCE = 300.0  # costs nothing while all is well, and a busy machine may need it
+PATIENTLY = "--timeout=4m"  # kubectl is to give up before we do, and say why
 
 
 @dataclass
@@ -106,8 +107,12 @@ class RealLab:
 
     def get(self, *arguments: str) -> dict[str, Any]:
         """As JSON; nothing while nobody answers."""
-        said = self.kubectl("get", *arguments, "-o", "json", "--request-timeout=5s", check=False)
+        said = self.kubectl("get", *arguments, "-o", "json", "--request-timeout=30s", check=False)
         return json.loads(said.stdout) if said.returncode == 0 else {}
+
+    def found(self, *arguments: str) -> dict[str, Any]:
+        """As JSON; what is asked for is there, though the server may be busy."""
+        return dict(self.wait(f"{' '.join(arguments)}", lambda: self.get(*arguments)))
 
     def ready_nodes(self) -> set[str]:
         return {

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.real.lab.kubectl_tool import Kubectl
-from tests.real.lab.lab_cluster import LabCluster
+from tests.real.lab.kubectl_tool import PATIENTLY, Kubectl
+from tests.real.lab.lab_cluster import PATIENCE, LabCluster
 
 pytestmark = pytest.mark.slow
 
 NODES = ["cp-1", "cp-2", "cp-3", "w-1", "w-2"]
+STATIC_PODS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +37,24 @@ def admin(peer: Callable[[str], Path], cluster: LabCluster) -> Kubectl:
     folder.mkdir()
     cluster.done("kubeconfig", str(folder / "kubeconfig"))
     kubectl = Kubectl(peer("kubectl"), folder / "kubeconfig", folder)
-    kubectl.done("wait", "node", "--all", "--for=condition=Ready", "--timeout=30s")
+    nodes = [f"node/{name}" for name in NODES]
+    kubectl.wait_for(*nodes)
+    kubectl.done("wait", *nodes, "--for=condition=Ready", PATIENTLY)
+    kubectl.done("wait", *nodes, "--for=jsonpath={.spec.podCIDR}", PATIENTLY)
+    kube_system_is_well(kubectl)
     return kubectl
+
+
+def kube_system_is_well(admin: Kubectl) -> None:
+    """All that a cluster comes with is there, and nothing that is on its way out."""
+    system = replace(admin, namespace="kube-system")
+    pods = [f"pod/{name}-{node}" for name in STATIC_PODS for node in NODES[:3]]
+    sets = ("daemonset.apps/kube-proxy", "daemonset.apps/kube-flannel", "deployment.apps/coredns")
+    system.wait_for(*pods, *sets)
+    system.done("wait", *pods, "--for=condition=Ready", PATIENTLY)
+    for one in sets:
+        system.done("rollout", "status", one, PATIENTLY)
+    system.until(lambda told: not told, "get", "pods", "-o", "jsonpath={.items[*].metadata.deletionTimestamp}")
 
 
 @pytest.fixture
@@ -43,8 +62,10 @@ def kubectl(admin: Kubectl, request: pytest.FixtureRequest) -> Iterator[Kubectl]
     """In a namespace of the test's own, that goes with it."""
     name = re.sub("[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower()).strip("-")
     admin.done("create", "namespace", name)
-    yield Kubectl(admin.path, admin.kubeconfig, admin.folder, name)
-    admin.done("delete", "namespace", name, "--timeout=60s")
+    made = replace(admin, namespace=name)
+    made.done("wait", "serviceaccount/default", "--for=create", PATIENTLY)  # pods made before have none
+    yield made
+    admin.done("delete", "namespace", name, PATIENTLY)
 
 
 def rows(table: str) -> list[list[str]]:
@@ -54,7 +75,7 @@ def rows(table: str) -> list[list[str]]:
 
 def web(kubectl: Kubectl, replicas: int = 2) -> None:
     kubectl.done("create", "deployment", "web", "--image=example.org/web:1", f"--replicas={replicas}")
-    assert "successfully rolled out" in kubectl.done("rollout", "status", "deployment/web", "--timeout=30s")
+    assert "successfully rolled out" in kubectl.done("rollout", "status", "deployment/web", PATIENTLY)
 
 
 def test_nodes(admin: Kubectl) -> None:
@@ -89,9 +110,10 @@ def test_a_node_is_described(admin: Kubectl) -> None:
 
 
 def test_the_system_runs(admin: Kubectl) -> None:
+    kube_system_is_well(admin)
     found = {row[0]: row[1:3] for row in rows(admin.done("get", "pods", "-n", "kube-system"))}
     for node in NODES[:3]:
-        for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler"):
+        for name in STATIC_PODS:
             assert found[f"{name}-{node}"] == ["1/1", "Running"]
     for name in ("kube-proxy", "kube-flannel"):
         assert sum(pod.startswith(f"{name}-") for pod in found) == 5
@@ -123,26 +145,32 @@ def test_a_deployment_lives(kubectl: Kubectl) -> None:
     assert "3 desired | 3 updated | 3 total | 3 available | 0 unavailable" in told
     assert re.search(r"Normal +ScalingReplicaSet .*Scaled up replica set web-\w+ from 0 to 3", told)
     kubectl.done("scale", "deployment", "web", "--replicas=1")
-    kubectl.done("wait", "deployment/web", "--for=jsonpath={.status.replicas}=1", "--timeout=30s")
+    kubectl.done("wait", "deployment/web", "--for=jsonpath={.status.replicas}=1", PATIENTLY)
     kubectl.done("delete", "deployment", "web")
-    kubectl.done("wait", "pod", "-l", "app=web", "--for=delete", "--timeout=30s")
+    kubectl.done("wait", "pod", "-l", "app=web", "--for=delete", PATIENTLY)
+
+
+def roll(kubectl: Kubectl, *command: str) -> str:
+    """To the end: a rollout is over while pods that nobody counts any more are still going."""
+    before = kubectl.done("get", "pods", "-o", "name").split()
+    said = kubectl.done(*command)
+    kubectl.done("rollout", "status", "deployment/web", PATIENTLY)
+    kubectl.done("wait", *before, "--for=delete", PATIENTLY)
+    return said
 
 
 def test_a_rollout_goes_on_and_back(kubectl: Kubectl) -> None:
     web(kubectl)
-    kubectl.done("set", "image", "deployment/web", "web=example.org/web:2")
-    kubectl.done("rollout", "status", "deployment/web", "--timeout=30s")
+    roll(kubectl, "set", "image", "deployment/web", "web=example.org/web:2")
+    image = "jsonpath={.items[*].spec.containers[0].image}"
+    assert set(kubectl.done("get", "pods", "-o", image).split()) == {"example.org/web:2"}
     history = kubectl.done("rollout", "history", "deployment/web")
     assert [line.split()[0] for line in history.splitlines()[2:] if line] == ["1", "2"]
     assert "example.org/web:2" in kubectl.done("rollout", "history", "deployment/web", "--revision=2")
-    assert "rolled back" in kubectl.done("rollout", "undo", "deployment/web")
-    kubectl.done("rollout", "status", "deployment/web", "--timeout=30s")
-    image = "jsonpath={.items[*].spec.containers[0].image}"
+    assert "rolled back" in roll(kubectl, "rollout", "undo", "deployment/web")
     assert set(kubectl.done("get", "pods", "-o", image).split()) == {"example.org/web:1"}
     before = set(kubectl.done("get", "pods", "-o", "name").split())
-    kubectl.done("rollout", "restart", "deployment/web")
-    kubectl.done("rollout", "status", "deployment/web", "--timeout=30s")
-    kubectl.done("wait", *before, "--for=delete", "--timeout=30s")
+    roll(kubectl, "rollout", "restart", "deployment/web")
     after = set(kubectl.done("get", "pods", "-o", "name").split())
     assert len(after) == 2
     assert not before & after
@@ -178,33 +206,37 @@ def test_a_pod_is_described_and_has_logs(kubectl: Kubectl) -> None:
 def test_what_a_lab_cannot_do_is_refused_clearly(kubectl: Kubectl) -> None:
     web(kubectl, 1)
     (pod,) = kubectl.done("get", "pods", "-o", "name").split()
-    for command in (["exec", pod, "--", "ls"], ["port-forward", pod, "18080:80"], ["attach", pod]):
+    for command in (["exec", pod, "--", "ls"], ["port-forward", pod, ":80"], ["attach", pod]):
         said = kubectl.run(*command)
         assert said.code == 1, said.all
         assert "the lab's nodes run no containers" in said.err
     assert kubectl.run("top", "nodes").err == "error: Metrics API not available\n"
 
 
+def wait_for_line(watching: subprocess.Popen[str], seen: list[str], pattern: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not any(re.search(pattern, line) for line in list(seen)):
+        assert time.monotonic() < end and watching.poll() is None, f"no {pattern!r} in {seen}"
+        time.sleep(0.05)
+
+
 def test_things_are_watched(kubectl: Kubectl) -> None:
     kubectl.done("run", "first", "--image=example.org/first:1")
-    kubectl.done("wait", "pod", "first", "--for=condition=Ready", "--timeout=30s")
+    kubectl.done("wait", "pod", "first", "--for=condition=Ready", PATIENTLY)
     watching = kubectl.start("get", "pods", "-w", "--output-watch-events")
     assert watching.stdout is not None
     seen: list[str] = []
     reader = threading.Thread(target=lambda: seen.extend(watching.stdout or ()))
     reader.start()
     try:
-        end = time.monotonic() + 30
-        while not any("first" in line for line in seen):  # once it has listed them, it misses nothing
-            assert time.monotonic() < end and watching.poll() is None
-            time.sleep(0.05)
+        wait_for_line(watching, seen, "first")  # once it has listed them, it misses nothing
         web(kubectl, 1)
         kubectl.done("delete", "deployment", "web")
-        kubectl.done("wait", "pod", "-l", "app=web", "--for=delete", "--timeout=30s")
-        kubectl.done("create", "configmap", "end")
+        wait_for_line(watching, seen, "DELETED +web-")
     finally:
         watching.terminate()
-        reader.join(10)
+        reader.join()
+        watching.wait()
     told = [line.split()[0] for line in seen]
     assert told[0] == "EVENT"
     assert (told[1], told[-1]) == ("ADDED", "DELETED")
@@ -243,9 +275,9 @@ spec: {completions: 2, template: {spec: {restartPolicy: Never, containers: [{nam
 
 def test_sets_and_jobs(kubectl: Kubectl) -> None:
     kubectl.done("apply", "-f", "-", given=SETS)
-    kubectl.done("rollout", "status", "statefulset/db", "--timeout=30s")
-    kubectl.done("rollout", "status", "daemonset/agent", "--timeout=30s")
-    kubectl.done("wait", "job/once", "--for=condition=complete", "--timeout=30s")
+    kubectl.done("rollout", "status", "statefulset/db", PATIENTLY)
+    kubectl.done("rollout", "status", "daemonset/agent", PATIENTLY)
+    kubectl.done("wait", "job/once", "--for=condition=complete", PATIENTLY)
     assert kubectl.done("get", "pods", "-l", "app=db", "-o", "name").split() == ["pod/db-0", "pod/db-1", "pod/db-2"]
     nodes = kubectl.done("get", "pods", "-l", "app=agent", "-o", "jsonpath={.items[*].spec.nodeName}")
     assert sorted(nodes.split()) == NODES
@@ -254,7 +286,7 @@ def test_sets_and_jobs(kubectl: Kubectl) -> None:
     assert [row[1:3] for row in done] == [["0/1", "Completed"]] * 2
     kubectl.done("create", "cronjob", "often", "--image=example.org/c:1", "--schedule=0 0 1 1 *")
     kubectl.done("create", "job", "by-hand", "--from=cronjob/often")
-    kubectl.done("wait", "job/by-hand", "--for=condition=complete", "--timeout=30s")
+    kubectl.done("wait", "job/by-hand", "--for=condition=complete", PATIENTLY)
     assert "all" not in kubectl.run("get", "all").err
 
 
@@ -262,22 +294,17 @@ def test_a_service_has_endpoints(kubectl: Kubectl) -> None:
     web(kubectl)
     kubectl.done("expose", "deployment", "web", "--port=80", "--target-port=8080")
     addresses = set(kubectl.done("get", "pods", "-o", "jsonpath={.items[*].status.podIP}").split())
-    kubectl.done(
-        "wait",
-        "endpointslice",
-        "-l",
-        "kubernetes.io/service-name=web",
-        "--for=jsonpath={.endpoints[1].conditions.ready}=true",
-        "--timeout=30s",
-    )
+    slices = ("endpointslice", "-l", "kubernetes.io/service-name=web")
+    kubectl.done("wait", *slices, "--for=create", PATIENTLY)
+    kubectl.done("wait", *slices, "--for=jsonpath={.endpoints[1].conditions.ready}=true", PATIENTLY)
     told = kubectl.done("describe", "service", "web")
     (line,) = [one for one in told.splitlines() if one.startswith("Endpoints:")]
     assert {one.removesuffix(":8080") for one in line.split()[1].split(",")} == addresses
 
 
 def test_a_namespace_comes_with_its_account(kubectl: Kubectl) -> None:
-    kubectl.done("wait", "serviceaccount/default", "--for=create", "--timeout=30s")
-    kubectl.done("wait", "configmap/kube-root-ca.crt", "--for=create", "--timeout=30s")
+    kubectl.done("wait", "serviceaccount/default", "--for=create", PATIENTLY)
+    kubectl.done("wait", "configmap/kube-root-ca.crt", "--for=create", PATIENTLY)
     authority = kubectl.done("get", "cm", "kube-root-ca.crt", "-o", r"jsonpath={.data.ca\.crt}")
     assert authority.startswith("-----BEGIN CERTIFICATE-----")
     token = kubectl.done("create", "token", "default").strip()
@@ -298,19 +325,21 @@ def test_a_namespace_comes_with_its_account(kubectl: Kubectl) -> None:
 def test_a_node_is_drained_as_its_budget_allows(kubectl: Kubectl) -> None:
     web(kubectl)
     kubectl.done("create", "pdb", "web", "--selector=app=web", "--min-available=2")
-    kubectl.done("wait", "pdb/web", "--for=jsonpath={.status.expectedPods}=2", "--timeout=30s")
-    said = kubectl.run("drain", "w-1", "--ignore-daemonsets", "--timeout=2s")
+    kubectl.done("wait", "pdb/web", "--for=jsonpath={.status.expectedPods}=2", PATIENTLY)
+    said = kubectl.run("drain", "w-1", "--ignore-daemonsets", "--timeout=4s")  # it tries every 5 s, so once
     try:
         assert said.code == 1
         assert "Cannot evict pod as it would violate the pod's disruption budget" in said.err
         assert rows(kubectl.done("get", "node", "w-1"))[0][1] == "Ready,SchedulingDisabled"
         kubectl.done("patch", "pdb", "web", "--type=merge", "-p", '{"spec":{"minAvailable":1}}')
-        told = kubectl.done("drain", "w-1", "--ignore-daemonsets", "--timeout=60s")
+        told = kubectl.done("drain", "w-1", "--ignore-daemonsets", PATIENTLY)
         assert "node/w-1 drained" in told
         assert re.search(r"pod/web-\S+ evicted", told)
-        kubectl.done("rollout", "status", "deployment/web", "--timeout=30s")
-        nodes = kubectl.done("get", "pods", "-o", "jsonpath={.items[*].spec.nodeName}")
-        assert nodes.split() == ["w-2", "w-2"]
+        kubectl.done("rollout", "status", "deployment/web", PATIENTLY)
+        # The new pod may have been made only after the rollout was asked for.
+        kubectl.until(
+            lambda nodes: nodes.split() == ["w-2", "w-2"], "get", "pods", "-o", "jsonpath={.items[*].spec.nodeName}"
+        )
     finally:
         kubectl.done("uncordon", "w-1")
     assert rows(kubectl.done("get", "node", "w-1"))[0][1] == "Ready"
@@ -319,7 +348,7 @@ def test_a_node_is_drained_as_its_budget_allows(kubectl: Kubectl) -> None:
 def test_events_are_told(kubectl: Kubectl) -> None:
     web(kubectl, 1)
     kubectl.done("run", "huge", "--image=example.org/c:1", '--overrides={"spec":{"nodeSelector":{"no":"where"}}}')
-    kubectl.done("wait", "pod/huge", "--for=jsonpath={.status.conditions[0].reason}=Unschedulable", "--timeout=30s")
+    kubectl.done("wait", "pod/huge", "--for=jsonpath={.status.conditions[0].reason}=Unschedulable", PATIENTLY)
     told = kubectl.done("events")
     assert re.search(r"Normal +Scheduled +Pod/web-\S+ +Successfully assigned", told)
     assert re.search(r"Warning +FailedScheduling +Pod/huge +0/5 nodes are available: ", told)
@@ -332,10 +361,13 @@ def test_a_node_that_dies_is_noticed(kubectl: Kubectl, cluster: LabCluster) -> N
     web(kubectl, 2)
     cluster.lab("machine", "power-off", "w-2")
     try:
-        kubectl.done("wait", "node/w-2", "--for=condition=Ready=Unknown", "--timeout=60s")
+        kubectl.done("wait", "node/w-2", "--for=condition=Ready=Unknown", PATIENTLY)
         assert rows(kubectl.done("get", "node", "w-2"))[0][1] == "NotReady"
-        taints = kubectl.done("get", "node", "w-2", "-o", "jsonpath={.spec.taints[*].key}")
-        assert "node.kubernetes.io/unreachable" in taints.split()
+        kubectl.until(
+            lambda taints: "node.kubernetes.io/unreachable" in taints.split(),
+            *("get", "node", "w-2", "-o", "jsonpath={.spec.taints[*].key}"),
+        )
     finally:
         cluster.lab("machine", "power-on", "w-2")
-        kubectl.done("wait", "node/w-2", "--for=condition=Ready", "--timeout=60s")
+        kubectl.done("wait", "node/w-2", "--for=condition=Ready", PATIENTLY)
+        kube_system_is_well(kubectl)

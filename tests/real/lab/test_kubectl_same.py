@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 import shlex
-import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.fixtures import kube_apiserver
 from tests.real.kube.signing import certificate_request
 from tests.real.lab.kubectl_tool import Kubectl, Said, normal
+from tests.real.lab.lab_cluster import PATIENCE
 
 __all__ = ["kube_apiserver"]
 
@@ -55,9 +58,21 @@ def played(kubectl: Kubectl, steps: list[str]) -> list[Said]:
     edits = iter(["edit.sh", "spoil.sh"])
     for step in steps:
         editor = str(kubectl.folder / next(edits)) if step.startswith("edit ") else ""
+        command, _, expected = step.partition(" | until ")
+        if expected:
+            found.append(asked_until(kubectl, words(command), expected))
+            continue
         command, _, what = step.partition(" | without ") if " | without " in step else step.partition(" | ")
         found.append(shown(kubectl.run(*words(command), editor=editor), what))
     return found
+
+
+def asked_until(kubectl: Kubectl, command: list[str], expected: str) -> Said:
+    """What it says in the end. A real server follows its own objects (kinds, rights) a moment later."""
+    end = time.monotonic() + PATIENCE
+    while not re.search(expected, (said := kubectl.run(*command)).all) and time.monotonic() < end:
+        time.sleep(0.2)
+    return said
 
 
 def difference(step: str, real: Said, lab: Said) -> str:
@@ -83,25 +98,19 @@ def test_both_say_the_same(
         return text.replace("<ns>", unique).replace("<request>", request)
 
     steps = [filled(step) for step in SCENARIOS[name]["steps"]]
-    said: dict[str, list[Said]] = {}
 
-    def play(world: str) -> None:
+    def play(world: str) -> list[Said]:
         folder = tmp_path / world
         kubectl = Kubectl.of(peer("kubectl"), folder, *worlds[world], namespace=unique)
         for file, content in SCENARIOS[name].get("files", {}).items():
             (folder / file).write_text(filled(content), encoding="utf-8")
             (folder / file).chmod(0o755)
         kubectl.done("create", "namespace", unique)
-        said[world] = played(kubectl, steps)
+        return played(kubectl, steps)
 
-    threads = [threading.Thread(target=play, args=(world,)) for world in worlds]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    differences = [
-        found for told in zip(steps, said["real"], said["lab"], strict=True) if (found := difference(*told))
-    ]
+    with ThreadPoolExecutor(len(worlds)) as both:
+        real, lab = both.map(play, ("real", "lab"))
+    differences = [found for told in zip(steps, real, lab, strict=True) if (found := difference(*told))]
     assert not differences, "\n" + "\n".join(differences)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.real.lab.lab_cluster import LabCluster
+from tests.real.lab.lab_cluster import PATIENCE, LabCluster
 
 COMMANDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text(encoding="utf-8"))
 
@@ -86,7 +86,7 @@ def test_a_reader_reads_and_nothing_else(running: LabCluster) -> None:
 )
 def test_what_happens_is_told_as_it_happens(running: LabCluster, command: list[str], expected: str) -> None:
     watcher = running.watching(*command)
-    killer = threading.Timer(30, watcher.kill)
+    killer = threading.Timer(PATIENCE, watcher.kill)
     killer.start()
     told = threading.Event()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
 import pty
 import re
@@ -14,40 +15,50 @@ import time
 
 import pytest
 
-from tests.real.lab.lab_cluster import LabCluster
+from tests.real.lab.lab_cluster import PATIENCE, LabCluster
 
 F1, F2, RIGHT = b"\x1bOP", b"\x1bOQ", b"\x1b[C"
+ROWS, COLUMNS = (50, 51), 160
+_QUIET = 2.0  # seconds
 
 
 class Terminal:
-    """A terminal of 160 by 50 that remembers all that was ever written to it."""
+    """A terminal that remembers all that was ever written to it, since the last key."""
 
     def __init__(self, lab: LabCluster, *arguments: str) -> None:
         self._fd, child = pty.openpty()
-        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
+        self._rows = itertools.cycle(ROWS)
+        self._resize()
         command = [str(lab.talosctl), *map(lab.filled, arguments)]
         # It opens the terminal of its session by name, so this one has to be that.
         self.process = subprocess.Popen(command, env=lab.environment, preexec_fn=lambda: os.login_tty(child))
         os.close(child)
-        self.text = ""
+        self._written = b""
 
-    def wait_for(self, pattern: str, seconds: float = 20) -> None:
-        end = time.monotonic() + seconds
+    def wait_for(self, pattern: str, seconds: float = PATIENCE) -> None:
+        """Only what differs from before is written, which may be half a word; at another size it is all of it."""
+        end, told = time.monotonic() + seconds, time.monotonic()
         while not re.search(pattern, self.shown()):
-            left = end - time.monotonic()
-            assert left > 0, f"{pattern!r} never appeared in {self.shown()[-3000:]}"
-            if select.select([self._fd], [], [], left)[0]:
+            assert time.monotonic() < end, f"{pattern!r} never appeared in {self.shown()[-3000:]}"
+            if select.select([self._fd], [], [], _QUIET)[0]:
                 try:
-                    self.text += os.read(self._fd, 65536).decode(errors="replace")
+                    self._written += os.read(self._fd, 65536)
                 except OSError:  # it has ended
                     raise AssertionError(f"the dashboard ended: {self.shown()}") from None
+            if time.monotonic() - told > _QUIET:
+                told = time.monotonic()
+                self._resize()
+
+    def _resize(self) -> None:
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", next(self._rows), COLUMNS, 0, 0))
 
     def shown(self) -> str:
         """Without spaces and the codes that move and colour: a space may be either."""
-        return re.sub(r"\x1b(\[[0-9;?]*[A-Za-z]|[()][A-Z0-9]|[=>])|\s", "", self.text)
+        text = self._written.decode(errors="replace")  # at once: a read may end within a character
+        return re.sub(r"\x1b(\[[0-9;?]*[A-Za-z]|[()][A-Z0-9]|[=>])|\s", "", text)
 
     def press(self, keys: bytes) -> None:
-        self.text = ""
+        self._written = b""
         os.write(self._fd, keys)
 
     def close(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
@@ -13,6 +12,7 @@ import pytest
 from talosmith.lab.server.real_kubernetes.tunnel import Tunnel
 
 pytestmark = pytest.mark.anyio
+PATIENCE = 120.0
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -51,7 +51,7 @@ async def test_bytes_pass_both_ways() -> None:
     async with _through() as (_, (reader, writer), _):
         data = bytes(range(256)) * 8192
         writer.write(data)
-        assert await asyncio.wait_for(reader.readexactly(len(data)), 10) == data
+        assert await asyncio.wait_for(reader.readexactly(len(data)), PATIENCE) == data
 
 
 async def test_held_nothing_passes_and_nothing_is_lost() -> None:
@@ -61,26 +61,31 @@ async def test_held_nothing_passes_and_nothing_is_lost() -> None:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(reader.read(1), 0.2)
         tunnel.hold(False)
-        assert await asyncio.wait_for(reader.readexactly(8), 10) == b"question"
+        assert await asyncio.wait_for(reader.readexactly(8), PATIENCE) == b"question"
 
 
 async def test_what_was_slowed_down_arrives_later_and_in_order() -> None:
-    waits = [0.3, 0.0]
-    async with _through(lambda: waits.pop(0) if waits else 0.0) as (_, (reader, writer), _):
-        began = time.monotonic()
+    waits, loop = [0.3, 0.0], asyncio.get_running_loop()
+    came: asyncio.Queue[float] = asyncio.Queue()  # when each piece did
+
+    def delay() -> float:
+        came.put_nowait(loop.time())
+        return waits.pop(0) if waits else 0.0
+
+    async with _through(delay) as (_, (reader, writer), _):
         writer.write(b"first ")
-        await writer.drain()
-        await asyncio.sleep(0.05)
+        began = await asyncio.wait_for(came.get(), PATIENCE)
         writer.write(b"second")
-        assert await asyncio.wait_for(reader.readexactly(12), 10) == b"first second"
-        assert time.monotonic() - began >= 0.3
+        assert await asyncio.wait_for(reader.readexactly(12), PATIENCE) == b"first second"
+        assert loop.time() - began >= 0.3
+        assert came.qsize() == 1, "the second was a piece of its own"
 
 
 async def test_broken_off_the_client_notices() -> None:
     async with _through() as (tunnel, (reader, _), gone):
         tunnel.abort()
         with suppress(ConnectionError):
-            assert await asyncio.wait_for(reader.read(), 10) == b""
+            assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
         assert tunnel in gone
 
 
@@ -93,6 +98,6 @@ async def test_where_nobody_answers_the_client_is_not_left_waiting() -> None:
         tunnel = Tunnel(lambda: 0.0, gone.append)
         await tunnel.open(ours, nobody.getsockname())
     reader, writer = await asyncio.open_connection(sock=theirs)
-    assert await asyncio.wait_for(reader.read(), 10) == b""
+    assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
     assert gone == [tunnel]
     writer.close()

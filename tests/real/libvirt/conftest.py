@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from talosmith.providers.libvirt.connection import libvirt
 from tests.real.libvirt.daemon import Daemon, running_daemon
 from tests.real.libvirt.guest_image import guest_image
 from tests.real.libvirt.halting import HALTS
@@ -47,6 +48,19 @@ def halting_image(tmp_path: Path) -> Path:
     image = tmp_path / "halts.raw"
     image.write_bytes(HALTS.ljust(64 * 1024, b"\0"))
     return image
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test that failed has left is not in the way of the next; what must not be left the tests say."""
+    if "daemon" not in request.fixturenames:
+        yield
+        return
+    from tests.unit.providers.libvirt_harness import clear  # after its assertions are made to tell
+
+    daemon: Daemon = request.getfixturevalue("daemon")
+    yield
+    clear(libvirt().open(daemon.uri))
 
 
 _numbers = itertools.count(1)

@@ -12,12 +12,13 @@ import ctypes
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -37,9 +38,10 @@ _SETTINGS = {
     "virtlogd.conf": "",
     "qemu.conf": 'user = "root"\ngroup = "root"\nsecurity_driver = "none"\nremember_owner = 0\n',
 }
-_PATIENCE = 60.0
+_PATIENCE = 300.0
 _DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
 _NETWORK = 0x40000000  # CLONE_NEWNET
+_LIBC = ctypes.CDLL(None, use_errno=True)  # loaded here: after a fork nothing may be
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,10 @@ class Daemon:
     def network(self) -> Path:
         return Path(f"/proc/{self.inside()}/ns/net")
 
+    def seen(self, path: str) -> Path:
+        """A file of that host, as libvirtd names it."""
+        return Path(f"/proc/{self.inside()}/root{path}")
+
     def command(self, *words: object) -> list[str]:
         """A command as a user of that host would give it, who sees its files, its network and its processes."""
         entering = ["nsenter", "--target", str(self.inside()), "--mount", "--net", "--pid", "--wd=/", "--"]
@@ -84,7 +90,7 @@ class Daemon:
         def there() -> None:
             try:
                 with self.network.open() as network:
-                    if ctypes.CDLL(None, use_errno=True).setns(network.fileno(), _NETWORK):
+                    if _LIBC.setns(network.fileno(), _NETWORK):
                         raise OSError(ctypes.get_errno(), "setns")
                 results.append(work())
             except BaseException as error:
@@ -127,11 +133,11 @@ def running_daemon(*, kvm: bool = False) -> Iterator[Daemon]:
         process = subprocess.Popen(unshare, stdout=output, stderr=output, preexec_fn=_die_with_us)
     try:
         _wait(process, daemon)
-        (folder / "pid").write_text(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
+        (first,) = _children(process)
+        (folder / "pid").write_text(str(first))
         yield daemon
     finally:
-        process.kill()
-        process.wait()
+        _end(process)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -167,14 +173,38 @@ def _script(folder: Path, kvm: bool) -> str:
 
 
 def _wait(process: subprocess.Popen[bytes], daemon: Daemon) -> None:
+    """Until it takes connections: the socket is there a little earlier."""
     deadline = time.monotonic() + _PATIENCE
-    while not daemon.socket.exists():
+    while not _listens(daemon.socket):
         if process.poll() is not None or time.monotonic() > deadline:
             raise AssertionError(f"libvirtd did not start:\n{daemon.log()}")
         time.sleep(0.05)
 
 
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as trying:
+        return trying.connect_ex(str(path)) == 0
+
+
+def _children(process: subprocess.Popen[bytes]) -> list[int]:
+    try:
+        return [int(one) for one in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    except OSError:  # it has ended
+        return []
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """By the first of its processes, which is gone only when all others are: then nobody writes any more."""
+    for first in _children(process):
+        with suppress(ProcessLookupError):
+            os.kill(first, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_PATIENCE)
+    process.kill()
+    process.wait()
+
+
 def _die_with_us() -> None:
     """Also when the tests are killed."""
-    ctypes.CDLL(None).prctl(_DEATH_OF_PARENT, signal.SIGKILL)
+    _LIBC.prctl(_DEATH_OF_PARENT, signal.SIGKILL)
     os.setsid()

@@ -9,6 +9,7 @@ holds a shared address has it, too.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -34,10 +35,16 @@ class NodesBehind:
     listening: dict[str, asyncio.StreamWriter] = field(default_factory=dict)  # guests, for addresses to hold
 
     async def guest_tells(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        text = (await reader.read()).decode()
+        """It tells until it knows that it was heard, so it may tell the same boot twice, or the half of it."""
+        head, _, config = (await reader.read()).decode().partition("\n\n")
+        told: dict[str, str] = dict(line.partition(" ")[::2] for line in head.splitlines())
+        if hashlib.sha256(config.encode()).hexdigest() == told.get("config"):
+            if told["boot"] not in [one["boot"] for one in self.told]:
+                self._booted(told, config)
+            writer.write(b"heard\n")
         writer.close()
-        head, _, config = text.partition("\n\n")
-        told = dict(line.split(" ", 1) for line in head.splitlines())
+
+    def _booted(self, told: dict[str, str], config: str) -> None:
         self.told.append(told)
         control, name = self.lab.control, told["name"]
         if name in self.lab.world.machines and told["from"] == "disk":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import urllib.request
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -13,7 +12,7 @@ import anyio
 from anyio import to_thread
 
 from talosmith.desired.nocloud import SeedNetwork
-from talosmith.model.machines import MachineSpec, Owner
+from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.providers import Libvirt
 from talosmith.model.secret import Secret
 from talosmith.providers.libvirt import seed_iso
@@ -23,10 +22,11 @@ from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.wishes import Wishes
 from tests.real.libvirt.daemon import Daemon
+from tests.real.libvirt.patience import comes_true
+from tests.real.libvirt.waking import Waking, ask
 
 OWNER = Owner("real", "00112233445566aa")
-PATIENCE = 300.0  # seconds in which a guest has booted, however busy the host
-HANGS = 100.0  # it takes five; with two CPUs in software emulation, its kernel now and then never starts
+PATIENCE = 1200.0  # seconds in which a guest has booted, however busy the host
 CONFIG, OTHER = Secret("machine: {type: worker}\n"), Secret("machine: {type: worker, sysctls: {a: b}}\n")
 
 
@@ -43,6 +43,7 @@ class Place:
         self.wishes = Wishes(self.section, self._seed, lambda _: Source(str(image)), network, cache, patience=10.0)
         self.provider = LibvirtProvider(OWNER, Host(daemon.uri), self.wishes)
         self.connection = libvirt().open(daemon.uri)
+        self._waking = Waking(daemon)
 
     def _seed(self, spec: MachineSpec, config: Secret | None) -> bytes:
         link = SeedNetwork(mac=spec.mac or "", addresses=(f"{spec.ip}/24",), gateways=(f"{self.subnet}.1",))
@@ -65,27 +66,28 @@ class Place:
 
     async def told(self, spec: MachineSpec) -> dict[str, str]:
         """What the guest says of itself, once it answers."""
-        deadline, reset = time.monotonic() + PATIENCE, time.monotonic() + HANGS
+        deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                return await to_thread.run_sync(self.daemon.in_network, lambda: _ask(str(spec.ip)))
+                return await to_thread.run_sync(ask, self.daemon, str(spec.ip))
             except OSError as silent:
                 if time.monotonic() > deadline:
                     (machine,) = await self.provider.find()
                     console = await self.provider.console(machine)
                     raise AssertionError(f"the guest does not answer: {silent}; its console:\n{console}") from None
-            if time.monotonic() > reset:
-                reset = time.monotonic() + HANGS
-                (machine,) = await self.provider.find()
-                self.connection.lookupByUUIDString(machine.id).reset()
+            await to_thread.run_sync(self._waking.look, self.connection)
             await anyio.sleep(0.25)
+
+    async def writes(self, machine: Machine, line: str) -> None:
+        """The guest, to its console. What it writes there takes its time, through QEMU and libvirt's own log."""
+
+        async def look() -> str:
+            console = await self.provider.console(machine)
+            return "" if f"{line}\n" in console else f"no {line!r} on the console:\n{console}"
+
+        await comes_true(look)
 
     async def end(self) -> None:
         for machine in await self.provider.find():
             await self.provider.destroy(machine)
         await self.provider.close()
-
-
-def _ask(address: str) -> dict[str, str]:
-    with urllib.request.urlopen(f"http://{address}/", timeout=2) as answer:
-        return dict(line.strip().split(" ", 1) for line in answer.read().decode().splitlines())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from ipaddress import ip_address
@@ -10,16 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from talosmith.errors import Permanent
+from talosmith.errors import Permanent, Temporary
 from talosmith.model.providers import Libvirt
 from talosmith.model.secret import Secret
+from talosmith.providers.libvirt import store
 from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.domain import Link, read
 from talosmith.providers.libvirt.images import Source, obtain
 from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
-from talosmith.providers.libvirt.storage import is_image
+from talosmith.providers.libvirt.storage import image_name, is_image
 from tests.real.libvirt.daemon import Daemon
+from tests.real.libvirt.patience import until
 from tests.real.libvirt.places import CONFIG, OTHER, OWNER, Place
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +53,7 @@ async def test_a_machine_boots_from_its_disk_and_knows_who_it_is(
             "name": "w-1", "address": str(spec.ip), "mac": spec.mac, "serial": "real-w-1", "uuid": machine.id,
             "cpus": "1", "disks": "64 8", "from": "seed", "config": _hash(CONFIG),
         }  # fmt: skip
-        assert "name w-1\n" in await provider.console(machine)
+        await place.writes(machine, "name w-1")
 
         # The seed goes; the disk grows while the machine runs.
         (seed,) = [Path(place.section.pool_path or "", name) for name in place.seeds()]
@@ -83,7 +86,9 @@ async def test_a_machine_boots_from_its_disk_and_knows_who_it_is(
     assert not place.files
 
 
-async def test_the_image_is_uploaded_once_and_only_whole(place: Place, halting_image: Path, tmp_path: Path) -> None:
+async def test_the_image_is_uploaded_once_and_only_whole(
+    place: Place, halting_image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     provider = place.provider
     await provider.create(place.spec(1))
     (name,) = [one for one in place.files if is_image(one)]
@@ -99,8 +104,36 @@ async def test_the_image_is_uploaded_once_and_only_whole(place: Place, halting_i
     pool = provider._store.pool(place.connection, make=True)
     volume = pool.createXML(f"<volume><name>{name}</name><capacity>{image.length}</capacity></volume>")
     assert Path(volume.path()).read_bytes() == bytes(image.length)
+    monkeypatch.setattr(store, "_pause", lambda: None)  # nobody writes to it, however long one looks
     await provider.create(place.spec(1))
     assert uploaded.read_bytes() == halting_image.read_bytes()
+
+
+async def test_an_upload_that_is_under_way_is_left_alone(
+    place: Place, halting_image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = obtain(Source(str(halting_image)), tmp_path / "cache")
+    pool = place.provider._store.pool(place.connection, make=True)
+    name = image_name(image.digest, image.format)
+    volume = pool.createXML(f"<volume><name>{name}</name><capacity>{image.length}</capacity></volume>")
+    uploaded, content = Path(volume.path()), halting_image.read_bytes()
+    made, stream = uploaded.stat().st_ino, place.connection.newStream()
+    volume.upload(stream, 512, image.length - 512)
+
+    def write_some() -> None:
+        time.sleep(0.05)  # the kernel's clock for files goes by hundredths
+        before = uploaded.stat().st_mtime_ns
+        stream.send(content[512:1024])
+        until(lambda: uploaded.stat().st_mtime_ns != before)
+
+    monkeypatch.setattr(store, "_pause", write_some)
+    with pytest.raises(Temporary, match="being uploaded by somebody else"):
+        await place.provider.create(place.spec())
+    assert await place.provider.find() == []
+    stream.finish()
+    place.provider._host.upload(place.connection, volume, iter([content[:512]]), 512)
+    await place.provider.create(place.spec())
+    assert (uploaded.stat().st_ino, uploaded.read_bytes()) == (made, content)
 
 
 async def test_firmware_tpm_and_snapshots_go_with_the_machine(

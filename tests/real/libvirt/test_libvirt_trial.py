@@ -8,6 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,12 +21,12 @@ from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.domain import read
 from talosmith.providers.libvirt.trial import Trials, trial_machine, try_out
 from tests.real.libvirt.daemon import Daemon, running_daemon
+from tests.real.libvirt.patience import PATIENCE, until
 from tests.real.libvirt.places import Place
 
 OWNER = Owner("tried", "00112233445566cc")
 EMULATED = {"kind": "qemu", "arch": "x86_64", "machine": "q35", "cpu_model": "maximum"}
 HANGING = 'rebootTimeout="0"'
-PATIENCE = 60.0
 
 
 def hanging_machine() -> str:
@@ -72,29 +75,47 @@ def test_a_machine_that_hangs_is_told_in_time(daemon: Daemon) -> None:
 
 def test_a_machine_that_does_not_start_in_time(daemon: Daemon) -> None:
     """libvirt answers late, or never; what it starts after all goes again."""
-    trial = try_out(daemon.uri, hanging_machine(), to_start=0.0, to_run=0.01)
+    machine = hanging_machine()
+    with asleep(daemon):
+        trial = try_out(daemon.uri, machine, to_start=0.0, to_run=0.01)
     assert trial.runs is None and "had not started" in trial.evidence
-    _until(lambda: not left(daemon))
+    (trying,) = (one for one in threading.enumerate() if one.name == "trial machine")
+    trying.join(PATIENCE)
+    assert (daemon.folder / "log" / "qemu" / f"{read(machine).name}.log").exists(), "it was never started"
+    assert not left(daemon)
+
+
+@contextmanager
+def asleep(daemon: Daemon) -> Iterator[None]:
+    """libvirtd takes connections, and does nothing."""
+    libvirtd = (daemon.folder / "run" / "libvirtd.pid").read_text().strip()
+    daemon.run("kill", "-STOP", libvirtd)
+    try:
+        yield
+    finally:
+        daemon.run("kill", "-CONT", libvirtd)
 
 
 @pytest.mark.parametrize("how", ["dies", "stops"])
 def test_a_machine_that_fails_within(daemon: Daemon, how: str) -> None:
     """QEMU ends, or stops it: as it does when KVM reports an error of its own."""
+    machine = hanging_machine()
+    name = read(machine).name
 
     def harm() -> None:
         connection = libvirt().open(daemon.uri)
-        _until(lambda: any("trial" in one.name() for one in connection.listAllDomains()))
-        (domain,) = (one for one in connection.listAllDomains() if "trial" in one.name())
-        _until(lambda: domain.state()[0] == libvirt().VIR_DOMAIN_RUNNING)
+        until(lambda: name in [one.name() for one in connection.listAllDomains()])
+        domain = connection.lookupByName(name)
+        until(lambda: domain.state()[0] == libvirt().VIR_DOMAIN_RUNNING)
         if how == "stops":
             domain.suspend()
         else:
-            daemon.run("kill", "-9", Path(daemon.folder, f"run/qemu/{domain.name()}.pid").read_text().strip())
+            daemon.run("kill", "-9", Path(daemon.folder, f"run/qemu/{name}.pid").read_text().strip())
 
-    harming = threading.Thread(target=harm)
-    harming.start()
-    trial = try_out(daemon.uri, hanging_machine(), to_run=PATIENCE)
-    harming.join()
+    with ThreadPoolExecutor(1) as pool:
+        harming = pool.submit(harm)
+        trial = try_out(daemon.uri, machine, to_start=PATIENCE, to_run=PATIENCE)
+        harming.result()
     assert trial.runs is False and {"dies": "QEMU ended", "stops": "QEMU stopped"}[how] in trial.evidence
     assert not left(daemon)
 
@@ -114,7 +135,8 @@ async def test_kvm_is_used_where_it_works_and_named_where_not(
             await place.provider.preflight([])
             assert not place.provider._trials._done, "tried though no machine is to be made"
             found = {one.check: one for one in await place.provider.preflight([place.spec()])}["virtualisation"]
-            assert (found.level == unusable) is not works, found
+            slow = "far slower" in found.cause  # so is a host that is busy
+            assert (found.level == unusable and not slow) is not works, found
             if offered and not works:
                 assert "offers KVM, but no machine runs with it" in found.cause and "trial" in found.evidence
             if works or domain_type == "auto":
@@ -143,21 +165,14 @@ def test_who_is_killed_leaves_no_trial_machine(daemon: Daemon, tmp_path: Path) -
     )
     process = subprocess.Popen([sys.executable, "-c", script, daemon.uri, tmp_path / "machine.xml"])
     try:
-        _until(lambda: bool(left(daemon)))
+        until(lambda: bool(left(daemon)))
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-    _until(lambda: not left(daemon))
+    until(lambda: not left(daemon))
 
 
 def test_a_trial_machine_is_nobodys_machine() -> None:
     described = read(trial_machine(EMULATED, OWNER))
     assert not described.tags and not described.is_of(OWNER)
     assert not described.disks and not described.link
-
-
-def _until(look: object) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not look():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.real.talos import machine_config
-from tests.real.talos.lab import Lab, Node, wait_until
+from tests.real.talos.lab import LONG, Lab, Node, wait_until
 from tools.peers import find
 from tools.peers.node_recipes import KUBERNETES_VERSION
 
 _A_CALL = 60
-JOIN = 240  # learners become members one at a time, up to 100 s each on a busy machine
+JOIN = 900  # learners become members one at a time, up to 100 s each on a busy machine, and there are slower ones
+_PASSES = re.compile(  # what a node, or its etcd, says for the moment only
+    r"code = (Unavailable|FailedPrecondition|DeadlineExceeded|Canceled|Aborted|ResourceExhausted)"
+    r"|no answer within|no leader|leader changed|unhealthy cluster|request timed out|too many requests|server stopped"
+)
 
 
 class TalosctlFailed(Exception):
@@ -25,10 +30,36 @@ class TalosctlFailed(Exception):
 def talosctl(*arguments: str | Path, seconds: float = _A_CALL) -> str:
     """What `talosctl` wrote to its standard output."""
     command = [find("talosctl"), *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        raise TalosctlFailed(f"{' '.join(map(str, arguments))}: no answer within {seconds:g} s") from None
     if result.returncode:
         raise TalosctlFailed(f"{' '.join(map(str, arguments))}: {result.stderr}{result.stdout}")
     return result.stdout
+
+
+def patiently(*arguments: str | Path, already: str = "") -> str:
+    """As `talosctl`, asked again where that may help.
+
+    An answer may be lost, though the node did what it was asked for; `already` are the words it has for that.
+    """
+    said: list[str] = []
+    answers: list[str] = []
+
+    def answered() -> bool:
+        try:
+            answers.append(talosctl(*arguments))
+        except TalosctlFailed as wrong:
+            if already and said and already in str(wrong):
+                answers.append("")
+            elif not _PASSES.search(str(wrong)):
+                raise
+            said.append(str(wrong))
+        return bool(answers)
+
+    wait_until(answered, JOIN, lambda: said[-1], pause=0.5)
+    return answers[0]
 
 
 @dataclass(frozen=True)
@@ -60,6 +91,7 @@ class Cluster:
             *("gen", "config", "real", f"https://{first}:6443", "--output", self.folder, "--force"),
             *("--kubernetes-version", KUBERNETES_VERSION.removeprefix("v"), "--install-disk", ""),
             *("--config-patch", json.dumps(everywhere), "--config-patch-control-plane", json.dumps(control_plane)),
+            seconds=LONG,  # keys take their time
         )
         self("config", "endpoint", *addresses)
         self("config", "node", first)
@@ -79,19 +111,27 @@ class Cluster:
     def apply(self, *nodes: Node) -> None:
         """Give nodes in maintenance mode their config."""
         for node in nodes:
-            talosctl("apply-config", "--insecure", "--nodes", node.address, "--file", self.config(node))
+            insecure = ("--insecure", "--nodes", node.address)
+            patiently("apply-config", *insecure, "--file", self.config(node), already="tls: certificate required")
 
     def bootstrap(self) -> None:
         """Start etcd on the first control plane, as soon as it can be asked to."""
         first = self.control_planes[0]
         self.wait_for_service(first, "etcd", "Preparing", "Waiting")
-        self("bootstrap", node=first)
+        self.surely("bootstrap", node=first, already="code = AlreadyExists")
         self.wait_for_members(1)
 
     def __call__(self, *arguments: str | Path, node: Node | None = None, seconds: float = _A_CALL) -> str:
-        """`talosctl` as the administrator of this cluster."""
+        """`talosctl` as the administrator of this cluster, asked once."""
+        return talosctl(*self._as_administrator(arguments, node), seconds=seconds)
+
+    def surely(self, *arguments: str | Path, node: Node | None = None, already: str = "") -> str:
+        """As above, `patiently`."""
+        return patiently(*self._as_administrator(arguments, node), already=already)
+
+    def _as_administrator(self, arguments: Sequence[str | Path], node: Node | None) -> list[str | Path]:
         target = ("--nodes", node.address, "--endpoints", node.address) if node else ()
-        return talosctl("--talosconfig", self.talosconfig, *arguments, *target, seconds=seconds)
+        return ["--talosconfig", self.talosconfig, *arguments, *target]
 
     def services(self, node: Node) -> dict[str, str]:
         """State of each service of a node."""
@@ -116,35 +156,62 @@ class Cluster:
         lines = self("etcd", "members", node=node or self.control_planes[0]).splitlines()[1:]
         return {fields[2]: fields[-1] == "true" for fields in map(str.split, lines)}
 
+    def wait(self, holds: Callable[[], bool], what: Callable[[], object], seconds: float = LONG) -> None:
+        """Until it holds; nodes that do not answer meanwhile are asked again."""
+        last: list[TalosctlFailed] = []
+
+        def reached() -> bool:
+            try:
+                return holds()
+            except TalosctlFailed as wrong:
+                last[:] = [wrong]
+                return False
+
+        def complaint() -> str:
+            try:
+                seen = what()
+            except TalosctlFailed as wrong:
+                seen = wrong
+            return f"{seen} {last}\n{self._consoles()}"
+
+        wait_until(reached, seconds, complaint, pause=0.5)
+
     def wait_for_members(self, count: int, seconds: float = JOIN, node: Node | None = None) -> None:
         """Until etcd has that many members that vote; learners may be among the others."""
+        self.wait(
+            lambda: list(self.members(node).values()).count(False) == count,
+            lambda: f"etcd has not {count} voting members: {self.members(node)}",
+            seconds,
+        )
 
-        def joined() -> bool:
-            try:
-                members = self.members(node)
-            except TalosctlFailed:
-                return False
-            return list(members.values()).count(False) == count
+    def wait_for_service(self, node: Node, service: str, *states: str, seconds: float = LONG) -> None:
+        self.wait(
+            lambda: self.services(node).get(service) in states,
+            lambda: f"{service} on {node.name} is not {states}: {self.services(node)}",
+            seconds,
+        )
 
-        wait_until(joined, seconds, lambda: f"etcd has not {count} voting members: {self._consoles()}", pause=1)
-
-    def wait_for_service(self, node: Node, service: str, *states: str, seconds: float = 60) -> None:
-        def reached() -> bool:
-            try:
-                return self.services(node).get(service) in states
-            except TalosctlFailed:
-                return False
-
-        wait_until(reached, seconds, lambda: f"{service} on {node.name} is not {states}: {node.console[-3000:]}")
-
-    def wait_for_stage(self, stage: str, nodes: Sequence[Node] = (), seconds: float = 60) -> None:
-        def reached() -> bool:
-            try:
-                return all(self.stage(node) == stage for node in nodes or self.nodes)
-            except TalosctlFailed:
-                return False
-
-        wait_until(reached, seconds, lambda: f"not all are {stage}: {self._consoles()}", pause=0.5)
+    def wait_for_stage(self, stage: str, nodes: Sequence[Node] = (), seconds: float = LONG) -> None:
+        self.wait(
+            lambda: all(self.stage(node) == stage for node in nodes or self.nodes),
+            lambda: f"not all are {stage}",
+            seconds,
+        )
 
     def _consoles(self) -> str:
         return "\n".join(f"{node.name}: {node.console[-1500:]}" for node in self.nodes)
+
+
+def wait_for_maintenance(node: Node) -> None:
+    """Its API answers, and it waits for a config."""
+    said: list[str] = []
+
+    def waits() -> bool:
+        try:
+            said.append(talosctl("get", "machinestatus", "--insecure", "--nodes", node.address))
+        except TalosctlFailed as wrong:
+            said.append(str(wrong))
+            return False
+        return "maintenance" in said[-1]
+
+    wait_until(waits, LONG, lambda: f"{said[-1]}\n{node.console[-3000:]}")

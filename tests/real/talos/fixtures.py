@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -38,20 +39,18 @@ def talos_lab(peer: Callable[[str], Path]) -> Iterator[Lab]:
 
 @pytest.fixture
 def talos_nodes(talos_lab: Lab) -> Iterator[MakeNodes]:
-    made: list[Node] = []
-
     def make(count: int) -> list[Node]:
         fresh = [talos_lab.create() for _ in range(count)]
-        made.extend(fresh)
+        for node in fresh:
+            made.callback(node.remove)
         for node in fresh:
             node.start()
         for node in fresh:
             node.wait_for_api()
         return fresh
 
-    yield make
-    for node in made:
-        node.remove()
+    with ExitStack() as made:
+        yield make
 
 
 @pytest.fixture

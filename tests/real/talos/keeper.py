@@ -33,7 +33,7 @@ READY = "ready"
 PROCESS = "keeper.pid"
 DISCOVERY_PORT = 3000
 TALOS_IMAGES_PORT, ALL_IMAGES_PORT = 5000, 5001
-_END_OF_A_NODE = 20  # seconds; far more than the kernel takes
+_END_OF_A_NODE = 120  # seconds; far more than the kernel takes
 
 
 class Keeper:

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +26,9 @@ from tools.peers.machine import can_make_namespaces, cgroup2
 
 API_PORT = 50000
 PROJECT = Path(__file__).parents[3]
-_LABS = 8  # test runs on one machine at the same time
-_START = 60
+PLACES = 8  # test runs on one machine at the same time
+_START = 240
+LONG = 240.0  # seconds, for what takes a few of them on a quiet machine
 
 
 class LabUnavailable(Exception):
@@ -91,20 +92,26 @@ class Node:
     @property
     def fingerprint(self) -> str:
         """Of the certificate that the node shows in maintenance mode, as its console tells it."""
-        return str(re.findall(r'"fingerprint": "([^"]+)"', self.console)[-1])
+        wait_until(
+            lambda: bool(self._fingerprints()), LONG, lambda: f"{self.name} tells none:\n{self.console[-3000:]}"
+        )
+        return self._fingerprints()[-1]
+
+    def _fingerprints(self) -> list[str]:
+        return re.findall(r'"fingerprint": "([^"]+)"', self.console)
 
     @property
     def console(self) -> str:
         """Everything the node has written to its console since it was created."""
         return (self.folder / "console.log").read_text(errors="replace")
 
-    def wait_for_api(self, seconds: float = 30) -> None:
+    def wait_for_api(self, seconds: float = LONG) -> None:
         wait_until(self._api_answers, seconds, lambda: f"no API on {self.name}:\n{self.console[-3000:]}")
 
-    def wait_until_off(self, seconds: float = 60) -> None:
+    def wait_until_off(self, seconds: float = LONG) -> None:
         wait_until(lambda: not self.running, seconds, lambda: f"{self.name} is still on:\n{self.console[-3000:]}")
 
-    def wait_for_boot(self, number: int, seconds: float = 60) -> None:
+    def wait_for_boot(self, number: int, seconds: float = LONG) -> None:
         """Until the node has been started that many times since it was last switched on, and its API answers."""
         wait_until(
             lambda: self.boots >= number, seconds, lambda: f"no reboot of {self.name}:\n{self.console[-3000:]}"
@@ -125,14 +132,14 @@ class Lab:
         self.network = Network(index)
 
     @classmethod
-    def attach(cls, owner: int) -> Lab:
+    def attach(cls, owner: int, places: Sequence[int] = range(PLACES)) -> Lab:
         """The lab of a test run; `owner` is the process whose end is the end of the lab."""
         check_machine()
         base = cache().parent / "nodes"
         base.mkdir(parents=True, exist_ok=True, mode=0o700)
         run = f"{owner} {_started(owner)}"
         with locked(base / "lock"):
-            for index in range(_LABS):
+            for index in places:
                 folder = base / f"lab-{index}"
                 folder.mkdir(exist_ok=True)
                 with (folder / "keeper.lock").open("w") as lock:
@@ -145,7 +152,7 @@ class Lab:
                     (folder / "run").write_text(run)
                     _start_keeper(folder, index, owner, lock)
                     return cls(folder, index)
-        raise LabUnavailable(f"all {_LABS} places for labs of real nodes are taken")
+        raise LabUnavailable(f"all places for labs of real nodes are taken: {list(places)}")
 
     def create(self, name: str = "") -> Node:
         """A new machine, switched off. Without a name it gets one that no other has."""

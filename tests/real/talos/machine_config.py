@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import secrets
+from dataclasses import replace
 from typing import Any
 
+from talosmith.desired.bundle import Bundle
+from talosmith.model.secret import Secret
 from tests.real.talos.lab import Lab
 from tools.peers.node_recipes import KUBERNETES_VERSION
 
 _REGISTRIES = ("registry.k8s.io", "ghcr.io", "gcr.io", "docker.io")
+
+
+def of_its_own(bundle: Bundle) -> Bundle:
+    """For a cluster that discovers no other: a lab has one discovery service, which remembers nodes that are gone."""
+    own_id, own_secret = (base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2))
+    return replace(bundle, cluster_id=own_id, cluster_secret=Secret(own_secret))
 
 
 def patch(lab: Lab, *, kubernetes: bool = False) -> dict[str, Any]:

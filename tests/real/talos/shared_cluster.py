@@ -33,8 +33,8 @@ def borrow(lab: Lab) -> Iterator[Cluster]:
 
 def _whole(cluster: Cluster) -> bool:
     try:
-        cluster.wait_for_stage("running", seconds=20)
-        cluster.wait_for_members(SIZE, seconds=20)
+        cluster.wait_for_stage("running", seconds=60)
+        cluster.wait_for_members(SIZE, seconds=60)
     except (TalosctlFailed, TimeoutError):
         return False
     return True

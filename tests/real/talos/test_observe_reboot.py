@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import Sequence
 from typing import Any
@@ -16,13 +15,13 @@ from talosmith.desired.config.generate import Options, generate
 from talosmith.desired.config.load import load
 from talosmith.desired.config.patch import apply_patches, patch_from_value
 from talosmith.desired.config.reboot import needs_reboot
-from talosmith.errors import Temporary
 from talosmith.model.versions import Version
 from talosmith.talos import ApplyMode, MaintenanceClient, TalosClient
 from tests.lab.lab_worlds import quick_bundle
 from tests.real.talos.fixtures import MakeNodes
 from tests.real.talos.lab import Lab, Node
-from tests.real.talos.machine_config import controlplane_patch, patch
+from tests.real.talos.machine_config import controlplane_patch, of_its_own, patch
+from tests.real.talos.patience import configured, eventually
 
 Docs = list[dict[str, Any]]
 
@@ -106,15 +105,13 @@ async def test_a_real_node_reboots_for_the_changes_that_our_table_names(
     talos_lab: Lab, talos_nodes: MakeNodes
 ) -> None:
     (node,) = talos_nodes(1)
-    bundle = quick_bundle()
+    bundle = of_its_own(quick_bundle())
     config = config_of(bundle, node.name, node.address, patch(talos_lab), controlplane_patch(talos_lab))
-    async with MaintenanceClient() as maintenance:
-        await maintenance.node(node.address).apply_config(config)
     before = load(config)
     predicted: dict[str, bool] = {}
     said: dict[str, bool] = {}
-    async with TalosClient.from_bundle(bundle) as client:
-        await _answers(client, node)
+    async with TalosClient.from_bundle(bundle) as client, MaintenanceClient() as maintenance:
+        await configured(maintenance.node(node.address), client.node(node.address), config)
         for name, after in [*_changed_fields(before), *_changed_documents(before)]:
             predicted[name] = bool(needs_reboot(before, load(emit(after)), Version.parse(TALOS)))
             said[name] = await _reboots(client, node, emit(after), name)
@@ -151,7 +148,7 @@ def _changed_documents(before: Sequence[Any]) -> list[tuple[str, Docs]]:
 
 async def _reboots(client: TalosClient, node: Node, config: str, name: str) -> bool:
     try:
-        told = await client.node(node.address).apply_config(config, ApplyMode.AUTO, dry_run=True)
+        told = await eventually(lambda: client.node(node.address).apply_config(config, ApplyMode.AUTO, dry_run=True))
     except Exception as wrong:
         raise AssertionError(f"{name}: {wrong}") from wrong
     assert told.mode in (ApplyMode.REBOOT, ApplyMode.NO_REBOOT), name
@@ -164,18 +161,6 @@ def test_every_case_changes_its_own_field_alone() -> None:
         path = name.partition(":")[0]
         paths = differing_paths(before, load(emit(after)))
         assert all(one.startswith(path) or path.startswith(one) for one in paths), name
-
-
-async def _answers(client: TalosClient, node: Node) -> None:
-    """From maintenance mode to a node of its cluster."""
-    async with asyncio.timeout(90):
-        while True:
-            try:
-                await client.node(node.address).version()
-            except Temporary:
-                await asyncio.sleep(0.2)
-            else:
-                return
 
 
 def config_of(bundle: Bundle, name: str, address: str, *patches: dict[str, Any]) -> str:

@@ -29,10 +29,10 @@ def test_three_nodes_become_ready(
     cluster.apply(*nodes)
     cluster.bootstrap()
     kubeconfig = tmp_path / "kubeconfig"
-    cluster("kubeconfig", kubeconfig, node=nodes[0])
+    cluster.surely("kubeconfig", "--force", kubeconfig, node=nodes[0])
 
     def listed(*what: str) -> list[dict[str, Any]]:
-        command: list[str | Path] = [kubectl, "--kubeconfig", kubeconfig, "--request-timeout=10s", "get", *what]
+        command: list[str | Path] = [kubectl, "--kubeconfig", kubeconfig, "--request-timeout=60s", "get", *what]
         answer = subprocess.run([*command, "--output=json"], capture_output=True, text=True, check=False).stdout
         return list(json.loads(answer)["items"]) if answer else []
 
@@ -48,7 +48,7 @@ def test_three_nodes_become_ready(
             f"{component}-{node.name}" for component in COMPONENTS for node in nodes
         }
 
-    wait_until(all_ready, 300, lambda: f"{ready('nodes')} {ready('pods')}\n{nodes[0].console[-3000:]}", pause=3)
+    wait_until(all_ready, 1200, lambda: f"{ready('nodes')} {ready('pods')}\n{nodes[0].console[-3000:]}", pause=3)
 
 
 def _condition(item: dict[str, Any], kind: str) -> dict[str, Any]:

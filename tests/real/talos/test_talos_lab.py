@@ -6,11 +6,12 @@ import base64
 import dataclasses
 import hashlib
 import os
+import re
 import signal
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from tests.real.talos import keeper, linux, rootfs
 from tests.real.talos.fixtures import MakeNodes
-from tests.real.talos.lab import API_PORT, PROJECT, Lab, Node, locked, wait_until
+from tests.real.talos.lab import API_PORT, LONG, PLACES, PROJECT, Lab, Node, locked, wait_until
 from tests.real.talos.launcher import RefusedToStart, machine_namespaces, refuse_outside_a_node
 from tests.real.talos.network import Network
 from tests.real.talos.node_mounts import PRIVATE_PARAMETERS
@@ -53,8 +54,10 @@ def test_machined_cannot_be_started_by_accident(talos_lab: Lab, tmp_path: Path) 
     stray.save()
     Path(stray.cgroup).mkdir()
     launch = [sys.executable, "-m", "tests.real.talos.launcher", stray.folder, str(os.getpid())]
-    told = subprocess.run(launch, cwd=PROJECT, capture_output=True, text=True, timeout=20, check=False)
-    node.remove()
+    try:
+        told = subprocess.run(launch, cwd=PROJECT, capture_output=True, text=True, timeout=LONG, check=False)
+    finally:
+        node.remove()
     assert "refused" in told.stderr
     assert "ended by exit code 1" in told.stdout
 
@@ -62,8 +65,11 @@ def test_machined_cannot_be_started_by_accident(talos_lab: Lab, tmp_path: Path) 
 def test_nothing_that_nodes_send_leaves_the_machine(talos_lab: Lab) -> None:
     """In a network namespace that stands for a machine with forwarding on and a way out."""
 
+    network = Network(190 + talos_lab.network.index)  # names of network namespaces are the machine's
+
     def routed() -> bool:
-        return ip("route get 203.0.113.1 from 10.5.199.11 iif talosmith199", check=False).returncode == 0
+        route = f"route get 203.0.113.1 from {network.address(11)} iif {network.name}"
+        return ip(route, check=False).returncode == 0
 
     def try_it() -> tuple[bool, bool]:
         linux.unshare(linux.NEW_NETWORK)  # of this thread alone
@@ -72,11 +78,10 @@ def test_nothing_that_nodes_send_leaves_the_machine(talos_lab: Lab) -> None:
         ip("address add 192.0.2.7/24 dev outside")
         ip("link set outside up")
         ip("route add default via 192.0.2.1")
-        network = Network(199)
         network.make()
         try:
             with_rule = routed()
-            ip("rule delete iif talosmith199 blackhole")
+            ip(f"rule delete iif {network.name} blackhole")
             return with_rule, routed()
         finally:
             network.remove()
@@ -93,7 +98,7 @@ def test_a_node_leaves_the_kernel_parameters_of_the_machine_alone(talos_nodes: M
     before = parameters()
     (node,) = talos_nodes(1)
     own = node.folder / "parameters" / "kernel.panic"
-    wait_until(lambda: own.read_text().strip() == "10", 20, lambda: "Talos has not set kernel.panic")
+    wait_until(lambda: own.read_text().strip() == "10", LONG, lambda: "Talos has not set kernel.panic")
     assert parameters() == before
 
 
@@ -116,24 +121,23 @@ def test_nothing_stays_behind(talos_lab: Lab, short_lived_owner: subprocess.Pope
     assert first.folder != talos_lab.folder
     init = node.init
     os.kill(int((first.folder / keeper.PROCESS).read_text()), signal.SIGKILL)
-    wait_until(lambda: not Path(f"/proc/{init}").exists(), 10, lambda: "the node outlives its lab")
+    wait_until(lambda: not Path(f"/proc/{init}").exists(), LONG, lambda: "the node outlives its lab")
 
-    second, node = _lab_with_a_node(short_lived_owner.pid)
+    second, node = _lab_with_a_node(short_lived_owner.pid, [first.network.index])
     assert second.folder == first.folder
     short_lived_owner.kill()
     short_lived_owner.wait()
-    with locked(second.folder / "keeper.lock"):
-        pass
     tree = cgroup2()
     assert tree is not None
-    assert not (tree / second.network.name).exists()
-    assert not node.folder.exists()
-    for listing in ("netns", "rule", "-6 rule", "link"):
-        assert second.network.name not in ip(listing).stdout
+    with locked(second.folder / "keeper.lock"):  # it has ended, and nobody makes another in its place
+        assert not (tree / second.network.name).exists()
+        assert not node.folder.exists()
+        for listing in ("netns", "rule", "-6 rule", "link"):
+            assert not re.search(rf"\b{second.network.name}\b", ip(listing).stdout)
 
 
-def _lab_with_a_node(owner: int) -> tuple[Lab, Node]:
-    own = Lab.attach(owner)
+def _lab_with_a_node(owner: int, places: Sequence[int] = range(PLACES)) -> tuple[Lab, Node]:
+    own = Lab.attach(owner, places)
     node = own.create()
     node.start()
     node.wait_for_api()

@@ -198,7 +198,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     process.stdout.close()
     assert b"Traceback" not in process.stderr.read()
     process.stderr.close()
-    process.wait(timeout=30)
+    process.wait(timeout=120)
 
 
 @pytest.mark.slow

@@ -100,7 +100,7 @@ def test_questions_at_a_terminal(tmp_path: Path) -> None:
     )
     os.close(terminal)
     os.write(controller, b"home\nnowhere\nmetal\n3\n0\n10.0.0.0/24\n10.0.0.100\n\n\n")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     os.close(controller)
     assert process.returncode == 0, err
     assert "Name of the cluster [demo]" in err and "Next: talosmith validate" in out

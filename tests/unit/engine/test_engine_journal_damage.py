@@ -164,7 +164,7 @@ def test_what_a_power_cut_took_is_counted_and_the_next_run_is_written(
 @pytest.mark.parametrize("moment", range(1, 9))
 def test_killed_at_any_write_all_before_it_is_kept_and_the_next_run_ends_well(moment: int, tmp_path: Path) -> None:
     process = start(PROCESS, str(tmp_path), "plain", env={**os.environ, "KILL_AT": str(moment)})
-    told = process.communicate(timeout=30)[0].splitlines()
+    told = process.communicate(timeout=120)[0].splitlines()
     assert process.returncode == -signal.SIGKILL
     assert len(told) == moment
     with Journal(tmp_path) as journal:
@@ -226,7 +226,7 @@ def test_no_room_for_a_write_stops_the_run_in_time_and_breaks_nothing(limit: int
         "plain",
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
-    told = process.communicate(timeout=30)[0].splitlines()
+    told = process.communicate(timeout=120)[0].splitlines()
     if limit >= 50_000:
         assert process.returncode == ExitCode.DONE, told
     elif "step-started a" in told:
@@ -313,7 +313,7 @@ with Journal(pathlib.Path(sys.argv[1])) as journal:
 def test_a_real_disk_that_is_full_or_read_only_breaks_nothing(size: str, tmp_path: Path) -> None:
     """4m: large enough, but read-only for the first run. Larger than 88k: there is room for all of the first run."""
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", DISK, "sh", size, str(tmp_path)]
-    made = subprocess.run([*command, sys.executable, str(PROCESS), READ], capture_output=True, text=True, timeout=60)
+    made = subprocess.run([*command, sys.executable, str(PROCESS), READ], capture_output=True, text=True, timeout=300)
     if "ended" not in made.stdout:
         pytest.skip(f"no disk can be made here: {made.stderr}")
     first, _, second = made.stdout.partition("ended ")

@@ -64,7 +64,7 @@ def test_the_second_is_told_who_where_since_when_and_what(tmp_path: Path, begin:
     assert serial == "1"
     second = begin()
     words = told(second)
-    assert second.wait(10) == ExitCode.LOCK_HELD
+    assert second.wait(120) == ExitCode.LOCK_HELD
     holder = ClusterLock(tmp_path, "").holder()
     assert holder is not None
     assert holder.pid == first.pid
@@ -76,7 +76,7 @@ def test_the_second_is_told_who_where_since_when_and_what(tmp_path: Path, begin:
 def test_one_that_waits_says_for_whom_and_gets_it(begin: Begin) -> None:
     first = begin()
     assert told(first).startswith("held")
-    second = begin(wait=30)
+    second = begin(wait=600)
     assert told(second).startswith("waiting for ")
     assert ask(first, "release") == "released"
     assert told(second).split()[2:] == ["2", "-"]  # the next serial, and nobody was taken over from
@@ -123,7 +123,7 @@ def test_a_killed_holder_is_taken_over_from_with_a_word(begin: Begin) -> None:
 def test_a_child_of_the_holder_does_not_keep_the_lock(tmp_path: Path) -> None:
     async def hold() -> subprocess.Popen[bytes]:
         async with ClusterLock(tmp_path, "one").held():
-            return subprocess.Popen(["sleep", "30"], close_fds=False)
+            return subprocess.Popen(["sleep", "600"], close_fds=False)
 
     child = anyio.run(hold)
     try:

@@ -109,15 +109,21 @@ async def test_what_stands_first_in_the_plan_begins_first() -> None:
 
 
 async def test_ten_thousand_steps_cost_little() -> None:
-    spent = {}
-    for size in (1000, 10_000):
-        needs = {f"s{one}": [f"s{one - 1}", f"s{one // 2}"] for one in range(2, size) if one % 7}
-        plan = plan_of([Fake(f"s{one}") for one in range(size)], needs)
-        before = time.process_time()
-        assert len((await run(plan, None, Events())).done) == size
-        spent[size] = time.process_time() - before
-    assert spent[10_000] <= 3.0
-    assert spent[10_000] <= 25 * spent[1000]  # ten times as much work; a square would be a hundred
+    """One good look is enough: whatever else the machine does may cost, but never makes a square a line."""
+    ratios: list[float] = []
+    while not ratios or (ratios[-1] > 25 and len(ratios) < 8):
+        few, many = await _cost(1000), await _cost(10_000)
+        assert many <= 12.0  # a second, on a machine with nothing else to do
+        ratios.append(many / few)
+    assert ratios[-1] <= 25, ratios  # ten times as much work; a square would be a hundred
+
+
+async def _cost(size: int) -> float:
+    needs = {f"s{one}": [f"s{one - 1}", f"s{one // 2}"] for one in range(2, size) if one % 7}
+    plan = plan_of([Fake(f"s{one}") for one in range(size)], needs)
+    before = time.process_time()
+    assert len((await run(plan, None, Events())).done) == size
+    return time.process_time() - before
 
 
 # What is told
@@ -241,14 +247,20 @@ async def test_a_cancelled_run_ends_its_steps_and_says_so() -> None:
     heard = Heard()
     cleaned: list[str] = []
 
+    under_way = 0
+
     async def long(report: Report) -> None:
+        nonlocal under_way
+        under_way += 1
+        if under_way == 2:
+            scope.cancel()
         try:
             await anyio.sleep_forever()
         finally:
             cleaned.append("yes")
 
     actions = [Fake("a", body=long), Fake("b", body=long), *(Fake(f"w{one}") for one in range(10))]
-    with anyio.move_on_after(0.05) as scope:
+    with anyio.CancelScope() as scope:
         await run(plan_of(actions), None, heard.events, at_once=2)
     assert scope.cancelled_caught
     assert cleaned == ["yes", "yes"]

@@ -17,6 +17,7 @@ from talosmith.engine.runner import run
 from talosmith.errors import Permanent, Temporary
 from talosmith.events import Events
 from talosmith.plan.step import Report
+from tests.clock import Clock
 
 pytestmark = pytest.mark.anyio
 
@@ -120,7 +121,7 @@ async def test_a_time_out_names_the_last_thing_that_was_seen(body: Callable[[Rep
     assert str(error) == f"{words} (not done within 0.3 s)"
     assert "deadline" not in str(error)
     assert error.hint
-    assert 0.3 <= anyio.current_time() - began < 0.3 + 5
+    assert 0.3 <= anyio.current_time() - began < 120
 
 
 async def test_the_limit_covers_a_look_that_hangs_too() -> None:
@@ -135,7 +136,7 @@ async def test_the_limit_covers_a_look_that_hangs_too() -> None:
     outcome = await run(plan_of([action]), None, Events())
     assert isinstance(outcome.failed["a"], TimedOut)
     assert action.looks == 1
-    assert anyio.current_time() - began < 4
+    assert anyio.current_time() - began < 120
 
 
 async def test_the_last_look_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,14 +153,17 @@ async def test_the_last_look_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None
     began = anyio.current_time()
     outcome = await run(plan_of([HangsLater("a", body=wait_and_say, limit=0.05)]), None, Events())
     assert isinstance(outcome.failed["a"], TimedOut)
-    assert 0.15 <= anyio.current_time() - began < 4
+    assert 0.15 <= anyio.current_time() - began < 120
 
 
 async def test_time_spent_waiting_for_a_turn_does_not_count() -> None:
-    async def short(report: Report) -> None:
-        await anyio.sleep(0.05)
+    clock = Clock()
 
-    actions = [Fake(f"s{one}", body=short, limit=2.0) for one in range(4)]
+    async def long(report: Report) -> None:
+        clock.forward(1000)
+        await anyio.sleep(0)
+
+    actions = [Fake(f"s{one}", body=long, limit=1500) for one in range(4)]
     assert len((await run(plan_of(actions), None, Events(), at_once=1)).done) == 4
 
 

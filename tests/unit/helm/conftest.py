@@ -32,4 +32,4 @@ def waits() -> list[float]:
 
 @pytest.fixture
 def client(waits: list[float]) -> Client:
-    return Client(sleep=waits.append, timeout=5)
+    return Client(sleep=waits.append, timeout=120)

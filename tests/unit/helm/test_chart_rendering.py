@@ -140,10 +140,10 @@ def test_hooks_stand_apart_in_the_order_of_running(tmp_path: Path, store: Store)
 
 def test_a_template_without_end_stops(tmp_path: Path, store: Store) -> None:
     chart = write(tmp_path / "web", {"a.yaml": '{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}'})
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(TemplateError, match=r"without end|too deep"):
         render(chart, Release("r"), store=store)
-    assert time.monotonic() - begin < 10
+    assert time.process_time() - begin < 20
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from talosmith.kube.helm import (
     render,
 )
 from talosmith.model.secret import Secret
+from tests.loopback import unused_port
 from tests.unit.helm.chart_server import ChartServer, chart, packed, serving, sha256
 
 LOGIN = ("user", "pass-word")
@@ -129,10 +130,8 @@ def test_a_fault_that_stays_is_told_as_temporary(server: ChartServer, client: Cl
 
 
 def test_a_server_that_is_not_there_is_temporary(client: Client, store: Store, server: ChartServer) -> None:
-    with serving() as gone:
-        url = gone.url
-    with pytest.raises(Temporary, match="cannot be reached"):
-        names(RepositoryChart(url, "web"), client, store)
+    with unused_port() as port, pytest.raises(Temporary, match="cannot be reached"):
+        names(RepositoryChart(f"http://127.0.0.1:{port}", "web"), client, store)
 
 
 @pytest.mark.parametrize(("status", "said"), [(401, "login"), (403, "forbids"), (404, "does not have")])

@@ -28,7 +28,7 @@ def test_a_registry_is_entered_with_the_login_of_the_file(
     server.push("web", "1.0.0", chart())
     server.login, server.token_login = ("user", "pa:ss"), True
     known = logins.read([write(tmp_path / "config.json", {server.host: auth("user", "pa:ss")})])
-    client = Client(credentials=known, sleep=waits.append)
+    client = Client(credentials=known, sleep=waits.append, timeout=120)
     source = RegistryChart(f"oci://{server.host}/web:1.0.0")
     assert [one.name for one in render(source, Release("r"), client=client, store=store).objects] == ["r-1.0.0"]
 

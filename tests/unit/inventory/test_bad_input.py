@@ -91,8 +91,9 @@ def test_a_clean_error(name: str, tmp_path: Path) -> None:
     assert done.returncode == 65, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
-    assert seconds < 1.0 and mib < 200
     assert sorted(tmp_path.rglob("*")) == before
+    assert mib < 200
+    assert seconds < 1.0 or seconds < 3 * _good_seconds(tmp_path / "good")  # soon, also where everything takes long
 
 
 def _measured(command: list[str]) -> tuple[subprocess.CompletedProcess[str], float, float]:
@@ -108,6 +109,15 @@ def _measured(command: list[str]) -> tuple[subprocess.CompletedProcess[str], flo
     done = subprocess.run([sys.executable, "-c", watcher, *command], capture_output=True, text=True, check=False)
     seconds, kib = done.stdout.split()
     return done, float(seconds), float(kib) / 1024
+
+
+def _good_seconds(folder: Path) -> float:
+    """What the command takes here and now for an inventory with nothing wrong in it."""
+    folder.mkdir()
+    (folder / "cluster.yaml").write_bytes(GOOD)
+    done, seconds, _ = _measured([sys.executable, "-m", "talosmith", "validate", "-i", str(folder)])
+    assert done.returncode == 0, done.stderr
+    return seconds
 
 
 def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

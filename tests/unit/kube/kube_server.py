@@ -19,7 +19,9 @@ from talosmith.desired.pki import CertificateAndKey
 from talosmith.kube import Limits
 
 TOKEN = "canary-token-that-nobody-may-see"
-QUICK = Limits(call_timeout=5.0, first_pause=0.02, longest_pause=0.1, attempts=4)
+QUICK = Limits(  # to try again, and patient while something happens
+    connect_timeout=120.0, call_timeout=240.0, total=3600.0, first_pause=0.02, longest_pause=0.1, attempts=4
+)
 CORE = {
     "kind": "APIResourceList",
     "groupVersion": "v1",
@@ -123,7 +125,7 @@ async def _one(
     if reply.cut:
         return False
     if reply.hang:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
     if reply.lines is not None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
         for line in reply.lines:

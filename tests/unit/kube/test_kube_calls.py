@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +20,6 @@ from talosmith.kube import (
     Event,
     KubeClient,
     KubeError,
-    Limits,
     NotKubernetes,
     NotReady,
     NotTrusted,
@@ -28,9 +29,11 @@ from talosmith.kube import (
     TooSlow,
     Unreachable,
     api_health,
+    caller,
     follow,
 )
-from tests.unit.kube.kube_server import TOKEN, Asked, Reply, serve, status
+from tests.clock import Clock
+from tests.unit.kube.kube_server import QUICK, TOKEN, Asked, Reply, serve, status
 
 pytestmark = pytest.mark.anyio
 
@@ -99,14 +102,22 @@ async def test_applying_is_asked_again_after_a_lost_connection(
     assert [one.query["fieldManager"] for one in server.asked] == ["talosmith"] * 2
 
 
-@pytest.mark.slow
-async def test_a_server_that_does_not_answer(authority: CertificateAndKey, connect: Connect) -> None:
-    limits = Limits(call_timeout=0.3, total=1.5, first_pause=0.02, longest_pause=0.1, attempts=100)
-    async with serve(authority, lambda asked: Reply(hang=True)) as server, connect(server, limits=limits) as client:
-        start = time.monotonic()
+async def test_a_server_that_does_not_answer(
+    authority: CertificateAndKey, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(caller, "time", SimpleNamespace(monotonic=clock.time))
+    limits = replace(QUICK, total=QUICK.call_timeout * 5, attempts=100)
+
+    def hang(asked: Asked) -> Reply:
+        clock.forward(QUICK.call_timeout + 1)
+        return Reply(hang=True)
+
+    async with serve(authority, hang) as server, connect(server, limits=limits) as client:
+        start = clock.time()
         with pytest.raises(TooSlow):
             await client.get(ONE)
-        assert time.monotonic() - start < 5
+        assert clock.time() - start < limits.total + 120  # and what it really took
     assert 2 <= len(server.asked) <= 6
 
 
@@ -126,7 +137,7 @@ async def test_something_else_answers(authority: CertificateAndKey, connect: Con
 
 async def test_answers_are_bounded(authority: CertificateAndKey, connect: Connect) -> None:
     big = {**ITEM, "data": {"x": "y" * 10_000}}
-    small = Limits(max_answer=5_000)
+    small = replace(QUICK, max_answer=5_000)
     async with serve(authority, lambda asked: Reply(200, big)) as server, connect(server, limits=small) as client:
         with pytest.raises(TooLarge):
             await client.get(ONE)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
+from dataclasses import replace
 
-import anyio
 import pytest
 
 from talosmith.desired.pki import CertificateAndKey
-from talosmith.kube import Credentials, KubeClient, Limits, NotInTime, Progress, Ref, drain, exists, nodes_ready, wait
+from talosmith.kube import Credentials, KubeClient, NotInTime, Progress, Ref, drain, exists, nodes_ready, wait
+from tests.clock import Clock
+from tests.loopback import unused_port
 from tests.unit.kube.kube_server import QUICK, Asked, Reply, serve, status
 
 pytestmark = pytest.mark.anyio
@@ -17,29 +18,43 @@ pytestmark = pytest.mark.anyio
 Connect = Callable[..., KubeClient]
 DOWN = status(503, "ServiceUnavailable", "etcd has no leader")
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "w-1", "resourceVersion": "1"}}
-IMPATIENT = Limits(attempts=2, first_pause=0.02)
+IMPATIENT = replace(QUICK, attempts=2)
+LONG = 600.0
 
 
-@pytest.mark.slow
 async def test_a_node_whose_pods_are_not_known_is_not_drained(authority: CertificateAndKey, connect: Connect) -> None:
+    clock = Clock()
+    looks = 0
+
     def answer(asked: Asked) -> Reply:
-        return Reply(200, NODE) if asked.method == "PATCH" else DOWN
+        nonlocal looks
+        if asked.method == "PATCH":
+            return Reply(200, NODE)
+        looks += 1
+        if looks == 2 * IMPATIENT.attempts + 1:  # asked again and again, and the time is over
+            clock.forward(LONG)
+        return DOWN
 
     async with serve(authority, answer) as server, connect(server, limits=IMPATIENT) as client:
         with pytest.raises(NotInTime, match="did not tell which pods"):
-            await drain(client, "w-1", timeout=1.5, between=0.1)
-    assert server.count("GET") > 2
+            await drain(client, "w-1", timeout=LONG, between=0.1)
+    assert server.count("GET") == looks > 2 * IMPATIENT.attempts
 
 
 async def test_waiting_goes_on_while_nobody_answers(authority: CertificateAndKey) -> None:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{one.getsockname()[1]}"
+    clock = Clock()
     told: list[Progress] = []
+
+    def report(progress: Progress) -> None:
+        told.append(progress)
+        clock.forward(LONG)
+
     credentials = Credentials(authority.certificate, server_name="kubernetes")
-    async with KubeClient([address], credentials, limits=IMPATIENT) as client:
-        with pytest.raises(NotInTime, match="no connection to a control plane"):
-            await wait(client, nodes_ready(["w-1"]), timeout=1.0, report=told.append)
+    with unused_port() as port:
+        address = f"127.0.0.1:{port}"
+        async with KubeClient([address], credentials, limits=IMPATIENT) as client:
+            with pytest.raises(NotInTime, match="no connection to a control plane"):
+                await wait(client, nodes_ready(["w-1"]), timeout=LONG, report=report)
     assert address in told[0].reason
 
 
@@ -48,8 +63,7 @@ async def test_waiting_goes_on_when_the_server_comes_back(authority: Certificate
     replies = iter([DOWN] * QUICK.attempts + [Reply(200, listed)])
     told: list[Progress] = []
     async with serve(authority, lambda asked: next(replies)) as server, connect(server) as client:
-        with anyio.fail_after(20):
-            await wait(client, [exists(Ref("v1", "Node", "w-1"))], timeout=15, report=told.append)
+        await wait(client, [exists(Ref("v1", "Node", "w-1"))], timeout=LONG, report=told.append)
     assert [progress.ok for progress in told] == [False, True]
     assert "etcd has no leader" in told[0].reason
 
@@ -60,21 +74,26 @@ async def test_no_answer_is_no_sign_of_health(authority: CertificateAndKey, conn
     told: list[Progress] = []
     async with serve(authority, lambda asked: next(replies)) as server, connect(server) as client:
         await wait(
-            client, [exists(Ref("v1", "Node", "w-1"))], timeout=15, report=told.append, in_a_row=3, between=0.05
+            client, [exists(Ref("v1", "Node", "w-1"))], timeout=LONG, report=told.append, in_a_row=3, between=0.05
         )
     assert [progress.ok for progress in told] == [True, False, True]
     assert next(replies, None) is None
 
 
-@pytest.mark.slow
 async def test_a_lost_watch_does_not_hide_the_reason(authority: CertificateAndKey, connect: Connect) -> None:
+    clock = Clock()
+    watches, shorter = 0, 60.0  # than a watch may be silent
     unready = {**NODE, "status": {"conditions": [{"type": "Ready", "status": "False", "message": "no network yet"}]}}
 
     def answer(asked: Asked) -> Reply:
+        nonlocal watches
         if "watch" in asked.query:
+            watches += 1
+            if watches == 3:
+                clock.forward(shorter)
             return Reply(cut=True)
         return Reply(200, {"metadata": {"resourceVersion": "1"}, "items": [unready]})
 
     async with serve(authority, answer) as server, connect(server) as client:
         with pytest.raises(NotInTime, match=r"no network yet; then .*connection was lost"):
-            await wait(client, nodes_ready(["w-1"]), timeout=1.5)
+            await wait(client, nodes_ready(["w-1"]), timeout=shorter)

@@ -7,6 +7,7 @@ import dataclasses
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Self
 
 import pytest
 
@@ -16,12 +17,15 @@ from talosmith.model.machines import Machine
 from talosmith.model.secret import Secret
 from talosmith.observed import nodes as asking
 from talosmith.observed.configs import read_config
-from talosmith.observed.observe import observe
+from talosmith.observed.observe import CONNECTING, observe
 from talosmith.observed.world import EtcdSeen, NodeSeen, Observed, Unknown
 from talosmith.providers.base import Provider
 from talosmith.talos import MaintenanceClient, TalosClient
+from tests.clock import Clock
+from tests.loopback import unused_port
 
 pytestmark = pytest.mark.anyio
+EVERYWHERE = "0.0.0.0"  # noqa: S104
 
 
 class Told:
@@ -39,12 +43,21 @@ class Told:
         raise AssertionError(f"observing called {name}")
 
 
-@asynccontextmanager
-async def silent_port() -> AsyncIterator[int]:
+class Silent:
     """On every loopback address: connections are taken, and nothing is ever said."""
-    server = await asyncio.start_server(lambda reader, writer: None, "0.0.0.0", 0, backlog=2048)  # noqa: S104
-    async with server:
-        yield int(server.sockets[0].getsockname()[1])
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self.port = 0
+
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.taken += 1
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[Self]:
+        async with await asyncio.start_server(self._take, EVERYWHERE, 0, backlog=2048) as server:
+            self.port = int(server.sockets[0].getsockname()[1])
+            yield self
 
 
 def machines(count: int, port: int) -> list[Machine]:
@@ -70,10 +83,20 @@ async def looked(desired: Desired, found: list[Machine]) -> Observed:
 async def test_many_silent_nodes_cost_as_much_as_one(desired: Desired, monkeypatch: pytest.MonkeyPatch) -> None:
     """Promise 35: half-open connections are bounded, all of them together."""
     monkeypatch.setattr(asking, "CONNECT", 1.0)
-    async with silent_port() as port:
+    clock = Clock()
+    async with Silent().listening() as silent:
+        clock.stop()  # so that nobody is given up before all who may be are asked
+        looking = asyncio.create_task(looked(desired, machines(200, silent.port)))
         began = time.monotonic()
-        found = await looked(desired, machines(200, port))
-        assert time.monotonic() - began < 8, "one after the other it would be 200"
+        while silent.taken < CONNECTING and not looking.done():
+            assert time.monotonic() - began < 120, f"only {silent.taken} are asked at once"
+            await asyncio.sleep(0)
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        assert silent.taken == CONNECTING > 100, "and the others when these are given up"
+        clock.go_on()
+        found = await looking
+    assert silent.taken == 200
     assert len(found.others) == 200
     for seen in found.others.values():
         assert isinstance(seen.stage, Unknown)
@@ -84,9 +107,8 @@ async def test_many_silent_nodes_cost_as_much_as_one(desired: Desired, monkeypat
 
 
 async def test_where_nobody_listens_is_unknown_at_once(desired: Desired) -> None:
-    async with silent_port() as port:
-        pass
-    found = await looked(desired, machines(1, port))
+    with unused_port(EVERYWHERE) as port:
+        found = await looked(desired, machines(1, port))
     (seen,) = found.others.values()
     assert isinstance(seen.stage, Unknown)
     assert "nothing listens" in seen.stage.why

@@ -154,26 +154,7 @@ class LibvirtHarness:
         return sorted(one.name() for one in pool.listAllVolumes())
 
     def clear(self) -> None:
-        """Everything of everybody, for the next test."""
-        connection = self.connection
-        for one in connection.listAllDomains():
-            if one.name() == "test":
-                continue
-            if one.isActive():
-                one.destroy()
-            one.undefineFlags(libvirt().VIR_DOMAIN_UNDEFINE_SNAPSHOTS_METADATA)
-        for pool in connection.listAllStoragePools():
-            if pool.isActive():
-                for volume in pool.listAllVolumes():
-                    volume.delete()
-        if connection.getType() == "TEST":
-            return
-        for pool in connection.listAllStoragePools():
-            pool.destroy()
-            pool.undefine()
-        for network in connection.listAllNetworks():
-            network.destroy()
-            network.undefine()
+        clear(self.connection)
 
     def calls(self) -> int:
         return self.trouble.calls
@@ -211,3 +192,25 @@ class LibvirtHarness:
         if test:
             made.create()
         return str(made.UUIDString())
+
+
+def clear(connection: Any) -> None:
+    """Everything of everybody, for the next test."""
+    library, real = libvirt(), connection.getType() != "TEST"
+    whole = library.VIR_DOMAIN_UNDEFINE_SNAPSHOTS_METADATA | (library.VIR_DOMAIN_UNDEFINE_NVRAM if real else 0)
+    for one in connection.listAllDomains():
+        if one.name() == "test":
+            continue
+        if one.isActive():
+            one.destroy()
+        one.undefineFlags(whole)
+    for pool in connection.listAllStoragePools():
+        if pool.isActive():
+            for volume in pool.listAllVolumes():
+                volume.delete()
+    if not real:
+        return
+    for thing in (*connection.listAllStoragePools(), *connection.listAllNetworks()):
+        if thing.isActive():
+            thing.destroy()
+        thing.undefine()

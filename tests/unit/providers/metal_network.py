@@ -25,7 +25,7 @@ def spec(of: Node) -> MachineSpec:
     return MachineSpec(name=of.name, role=of.role, ip=of.ip, mac=of.mac, fingerprint=of.fingerprint or "")
 
 
-async def until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
+async def until(holds: Callable[[], bool], seconds: float = 300.0) -> None:
     async with asyncio.timeout(seconds):
         while not holds():
             await asyncio.sleep(0.01)

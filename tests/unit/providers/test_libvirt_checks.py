@@ -9,6 +9,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from talosmith.providers.base import Finding
 from talosmith.providers.libvirt.capabilities import Capabilities
 from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.images import Source, obtain
+from talosmith.providers.libvirt.machines import Machines
 from talosmith.providers.libvirt.network_checks import Wanted, check_addresses, check_forwarding
 from talosmith.providers.libvirt.preflight import _image, _kvm, _versions
 from talosmith.providers.libvirt.provider import LibvirtProvider
@@ -264,3 +266,25 @@ async def test_a_card_that_somebody_has_plugged_elsewhere_stays_there(harness: L
     assert seen.outdated == ""
     await harness.provider().resize(seen, replace(harness.spec("w-1"), ram_mib=256))
     assert "<interface type='direct'>" in harness.connection.lookupByUUIDString(machine.id).XMLDesc(0)
+
+
+@pytest.mark.anyio
+async def test_a_machine_that_goes_off_while_it_is_asked_to(
+    harness: LibvirtHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = await harness.provider().create(harness.spec("w-1"))
+    domain = harness.connection.lookupByUUIDString(machine.id)
+
+    class GoesOff:
+        """Between the question whether it is on and the wish that it shuts down."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(domain, name)
+
+        def shutdown(self) -> None:
+            domain.destroy()
+            domain.shutdown()
+
+    monkeypatch.setattr(Machines, "must_be_ours", lambda *_: GoesOff())
+    changed = await harness.provider().resize(machine, replace(harness.spec("w-1"), ram_mib=256))
+    assert (changed.id, changed.ram_mib) == (machine.id, 256)

@@ -75,6 +75,8 @@ SAYINGS: list[tuple[str, int, str, type[TalosmithError], str]] = [
     ),
     ("no_room", 1, "internal error: cannot write: No space left on device", Permanent, "libvirt.pool"),
     ("no_firmware", 9, "operation failed: Unable to find any firmware to satisfy 'efi'", Permanent, "ovmf"),
+    ("no_tpm", 1, "internal error: Unable to find 'swtpm_setup'", Permanent, "install swtpm"),
+    ("slow_tpm", 68, "Timed out during operation: swtpm socket did not show up", Temporary, "busy"),
     ("session", 38, "error creating bridge interface virbr0: Operation not permitted", Permanent, "qemu:///system"),
     ("busy", 68, "Timed out during operation: cannot acquire state change lock", Temporary, "at work"),
     ("gone", 42, "Domain not found: no domain with matching uuid", Permanent, "plan again"),

@@ -14,6 +14,7 @@ import pytest
 from anyio import to_thread
 
 from talosmith.errors import Permanent, Temporary
+from talosmith.providers import telling
 from talosmith.providers.libvirt.images import Source, obtain
 from talosmith.providers.telling import heard_by
 
@@ -61,7 +62,8 @@ def test_an_image_is_unpacked(tmp_path: Path, packing: str) -> None:
 
 
 @pytest.mark.anyio
-async def test_who_waits_for_it_is_told(tmp_path: Path) -> None:
+async def test_who_waits_for_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "_EVERY", 3600.0)  # how far it is would be told where it takes long
     heard: list[str] = []
     packed = lzma.compress(CONTENT)
     with heard_by(heard.append):

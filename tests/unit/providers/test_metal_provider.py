@@ -102,7 +102,7 @@ async def test_ours_is_told_from_another_clusters(server: LabServer, configs: Co
         lambda: server.world.config(server.world.machines["cp-1"]) is not None and stage(server) != "installing"
     )
     address = str(server.world.subnet[11])
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while (await peek(address)).who in ("closed", "maintenance"):
             await asyncio.sleep(0.05)
     assert (await told(machine(server), configs.bundle.os.certificate)).level == "ok"

@@ -13,6 +13,7 @@ from tests.unit.report.stories import HOSTILE, bring_up_plan, is_tame, step
 
 PLAIN = Style(io.StringIO())
 COLOURS = Style(Screen())
+COLOURS.enabled = True  # whatever terminal the tests run in
 
 
 def plan(*steps: object, **more: object) -> Plan:

@@ -178,12 +178,13 @@ def test_clocks_go_on_between_events_and_the_thread_ends() -> None:
             painted.set()
         return now
 
-    before = threading.active_count()
-    with Progress(screen, clock=clock, size=screen.size) as progress:
-        for event in Story(bring_up_plan(1, 0)).events()[:2]:
-            progress(event)
-        assert painted.wait(30)
-    assert threading.active_count() == before
+    progress = Progress(screen, clock=clock, size=screen.size)
+    for event in Story(bring_up_plan(1, 0)).events()[:2]:
+        progress(event)
+    with progress:
+        assert [thread.name for thread in threading.enumerate()].count("progress") == 1
+        assert painted.wait(120)
+    assert "progress" not in [thread.name for thread in threading.enumerate()]
     assert "create its machine" in line_of(screen.shown(), "cp-1")  # killed in the middle: the last picture stays
 
 

@@ -276,7 +276,7 @@ def test_a_file_in_clear_is_encrypted_once(creation: Creation, identities: Ident
     assert sops.load(path, identities) == {"a": 1}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     document=st.dictionaries(
         st.text(st.characters(exclude_categories=["Cs"]), max_size=6).filter(lambda key: key != "sops"),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from talosmith.desired.pki import CertificateAndKey
 from talosmith.talos import Credentials, Limits, TalosClient
+from tests.loopback import unused_port
 from tests.unit.talos.server import new_authority, new_credentials, server_context
 
-PATIENT = Limits(connect_timeout=10.0, call_timeout=20.0)  # for a busy machine; nothing here waits for them
+PATIENT = Limits(connect_timeout=120.0, call_timeout=240.0)  # for a busy machine; nothing here waits for them
 
 
 @pytest.fixture
@@ -33,6 +34,13 @@ def credentials(authority: CertificateAndKey) -> Credentials:
 def context(authority: CertificateAndKey) -> ssl.SSLContext:
     """That of a good node."""
     return server_context(authority)
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """One for a node that comes and goes: nobody else takes it meanwhile."""
+    with unused_port() as port:
+        yield port
 
 
 @pytest.fixture

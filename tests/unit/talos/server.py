@@ -46,6 +46,11 @@ BASES = {
 LOOPBACK = "127.0.0.1"
 
 
+async def for_ever() -> None:
+    """Until the test is over, whatever its clock says."""
+    await asyncio.Event().wait()
+
+
 def new_authority(kind: KeyKind = KeyKind.ED25519) -> CertificateAndKey:
     return pki.new_authority("talos", kind)
 
@@ -134,6 +139,12 @@ class Recording:
     async def __call__(self, stream: Any) -> None:
         self.requests.append(await stream.recv_message())
         await stream.send_message(self.replies.pop(0))
+
+
+async def never(stream: Any) -> None:
+    """A handler that takes the message, and no more."""
+    await stream.recv_message()
+    await for_ever()
 
 
 def fails(status: Status, message: str = "") -> Handler:
@@ -304,15 +315,17 @@ def refusing(context: ssl.SSLContext, *others: ssl.SSLContext, then_gone: bool =
         with contextlib.suppress(OSError):
             listener.shutdown(socket.SHUT_RDWR)
         listener.close()
-        thread.join(timeout=5)
+        thread.join(timeout=120)
 
 
 class Counting:
-    """Answers with the hostname, and keeps count of the connections and of the calls at work."""
+    """Answers with the hostname, and keeps count of the connections and of the calls at work.
 
-    def __init__(self, name: str = "cp-1", *, pause: float = 0.0, wait_for: int = 0) -> None:
+    With `wait_for`, none is answered before so many are there at once.
+    """
+
+    def __init__(self, name: str = "cp-1", *, wait_for: int = 0) -> None:
         self.name = name
-        self.pause = pause
         self.wait_for = wait_for
         self.peers: set[Any] = set()
         self.metadata: list[dict[str, str]] = []
@@ -324,7 +337,6 @@ class Counting:
         self.metadata.append(dict(stream.metadata))
         self.at_work += 1
         self.most_at_work = max(self.most_at_work, self.at_work)
-        await asyncio.sleep(self.pause)
         while self.most_at_work < self.wait_for:
             await asyncio.sleep(0.01)
         self.at_work -= 1

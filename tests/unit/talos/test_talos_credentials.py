@@ -20,6 +20,7 @@ from talosmith.model.secret import Secret
 from talosmith.talos import Credentials, TalosClient
 from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.tls import cluster_context, fingerprint, read_fingerprint
+from tests.unit.talos.conftest import PATIENT
 from tests.unit.talos.server import answer, new_authority, new_credentials, server_context, serving
 
 HELLO = answer(wire.VersionResponse(messages=[wire.Version(version=wire.VersionInfo(tag="v1.13.9"))]))
@@ -37,7 +38,7 @@ async def test_a_bundle_opens_a_node_whatever_its_keys_are(kind: KeyKind) -> Non
     authority = new_authority(kind)
     async with (
         serving(server_context(authority), machine_Version=HELLO) as address,
-        TalosClient.from_bundle(bundle_of(authority)) as client,
+        TalosClient.from_bundle(bundle_of(authority), limits=PATIENT) as client,
     ):
         assert (await client.node(address).version()).tag == "v1.13.9"
 
@@ -48,7 +49,7 @@ async def test_rsa_keys_work_too() -> None:
     authority = new_authority(KeyKind.RSA_4096)
     async with (
         serving(server_context(authority), machine_Version=HELLO) as address,
-        TalosClient.from_bundle(bundle_of(authority)) as client,
+        TalosClient.from_bundle(bundle_of(authority), limits=PATIENT) as client,
     ):
         assert (await client.node(address).version()).tag == "v1.13.9"
 
@@ -63,7 +64,10 @@ async def test_a_talosconfig_opens_a_node(form: str, authority: CertificateAndKe
         "text": config.to_text().reveal(),
         "secret": config.to_text(),
     }[form]
-    async with serving(context, machine_Version=HELLO) as address, TalosClient.from_talosconfig(given) as client:
+    async with (
+        serving(context, machine_Version=HELLO) as address,
+        TalosClient.from_talosconfig(given, limits=PATIENT) as client,
+    ):
         assert (await client.node(address).version()).tag == "v1.13.9"
 
 

@@ -176,7 +176,7 @@ async def test_a_node_that_refuses_a_snapshot_half_way(
     path.write_bytes(SNAPSHOT * 100)
     async with serving(context, machine_EtcdRecover=Taking(stop_after=100_000)) as address:
         with pytest.raises(Invalid, match="not a snapshot"):
-            await client.node(address).etcd_recover(path, timeout=5)
+            await client.node(address).etcd_recover(path, timeout=240)
 
 
 async def test_a_snapshot_that_cannot_be_read_is_not_the_nodes_fault(

@@ -11,28 +11,24 @@ import pytest
 
 from talosmith.errors import UsageError
 from talosmith.talos import Address, Credentials, TalosClient, TalosNode, Unreachable, sweep
+from tests.loopback import unused_port
 from tests.unit.talos.conftest import PATIENT
-from tests.unit.talos.server import Counting, listening, serving
+from tests.unit.talos.server import LOOPBACK, Counting, serving
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_sweep_keeps_results_and_errors_by_node(credentials: Credentials, context: ssl.SSLContext) -> None:
-    handlers = [Counting(f"node-{number}", pause=0.02) for number in range(20)]
+    handlers = [Counting(f"node-{number}") for number in range(20)]
     async with AsyncExitStack() as stack:
         places = [await stack.enter_async_context(serving(context, machine_Hostname=handler)) for handler in handlers]
-        async with listening(_closed) as dead:
-            pass
+        dead = Address(LOOPBACK, stack.enter_context(unused_port()))
         client = await stack.enter_async_context(TalosClient(credentials, limits=PATIENT))
         nodes = [client.node(place, handler.name) for place, handler in zip(places, handlers, strict=True)]
         swept = await sweep([*nodes, client.node(dead, "dead")], lambda node: node.hostname(), at_once=8)
     assert swept.results == {handler.name: handler.name for handler in handlers}
     assert list(swept.errors) == ["dead"]
     assert isinstance(swept.errors["dead"], Unreachable)
-
-
-async def _closed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    return None
 
 
 async def test_a_sweep_asks_no_more_nodes_at_once_than_it_may(client: TalosClient) -> None:

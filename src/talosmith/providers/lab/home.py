@@ -47,10 +47,13 @@ class BackgroundLab:
         self._starting = anyio.Lock()
 
     async def enter(self) -> Calls | None:
-        return await self._started(None) if self._place.exists() else None
+        if not self._place.exists():
+            return None
+        client = await self._started(self._there)
+        return None if client is None else LabCalls(client)
 
     async def make(self) -> Calls:
-        return await self._started(None if self._place.exists() else self._made)
+        return LabCalls(await self._started(lambda: self._there() or process.start(self.name, self._made)))
 
     async def delete(self) -> None:
         await _in_thread(lambda: process.stop(self.name, delete=True))
@@ -94,14 +97,15 @@ class BackgroundLab:
     def _place(self) -> Place:
         return Place(self.name)
 
-    async def _started(self, made: Made | None) -> LabCalls:
+    async def _started(self, start: Callable[[], T]) -> T:
         async with self._starting:
-            return LabCalls(await _in_thread(lambda: self._client(made)))
+            return await _in_thread(start)
 
-    def _client(self, made: Made | None) -> LabClient:
+    def _there(self) -> LabClient | None:
+        """None if there is no lab, or somebody has just deleted it."""
         place = self._place
         if not (place.runs() and place.running_file.exists()):
-            return process.start(self.name, made)
+            return process.start_again(self.name)
         try:
             return place.client()
         except (UsageError, Permanent) as gone:  # it stopped in the very moment

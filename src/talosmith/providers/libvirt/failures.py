@@ -42,6 +42,7 @@ _TEXTS: tuple[tuple[str, str, bool], ...] = (
     (r"cannot allocate memory|cannot set up guest memory", "the host has too little memory free for this machine",
      False),
     (r"unable to find any firmware|ovmf", "install OVMF on the host (package ovmf), or set `firmware: bios`", False),
+    (r"swtpm socket did not show up", "the host is so busy that its TPM did not start within libvirt's second", True),
     (r"swtpm", "install swtpm on the host (packages swtpm, swtpm-tools), or set `tpm: false`", False),
     (r"cannot get interface mtu|bridge.*no such device|unable to add bridge|network (?:'.*' )?is not active",
      "the bridge or network of the inventory is not there: see `virsh net-list --all`, `ip link` on the host", False),

@@ -266,8 +266,13 @@ class LibvirtProvider:
 
         def ask(connection: Any) -> bool:
             domain = self._machines.must_be_ours(connection, machine)
-            if domain.isActive():
+            if not domain.isActive():
+                return True
+            try:
                 domain.shutdown()
+            except libvirt().libvirtError:
+                if domain.isActive():  # else it went off just now
+                    raise
             return not domain.isActive()
 
         tell("waiting for it to shut down")

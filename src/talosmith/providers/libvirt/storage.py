@@ -47,6 +47,12 @@ def render_volume(volume: Volume) -> str:
     return text_of(tree)
 
 
+def last_written(text: str) -> tuple[int, str]:
+    """What changes when something is written to a volume."""
+    tree = parse(text)
+    return size(tree, "allocation"), tree.findtext("target/timestamps/mtime", "")
+
+
 def read_volume(text: str) -> Volume:
     tree = parse(text)
     backing = tree.findtext("backingStore/path", "")

@@ -7,6 +7,7 @@ that nobody else uses, so one that is there already was made by the try before.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import Owner
-from talosmith.providers.libvirt.connection import Host, chunks, found, libvirt
+from talosmith.providers.libvirt.connection import Host, chunks, found, libvirt, stop_if_cancelled
 from talosmith.providers.libvirt.failures import GONE, NOT_NOW, VOLUME_EXISTS, code_of
 from talosmith.providers.libvirt.images import Image
 from talosmith.providers.libvirt.storage import (
@@ -25,6 +26,7 @@ from talosmith.providers.libvirt.storage import (
     Volume,
     image_name,
     is_image,
+    last_written,
     listed,
     pool_mark,
     read_pool,
@@ -32,11 +34,12 @@ from talosmith.providers.libvirt.storage import (
     render_volume,
     uuid_in,
 )
-from talosmith.providers.telling import counting
+from talosmith.providers.telling import counting, tell
 
 _MIB = 2**20
 _FIRST_BLOCK = 64 * 1024
 _LOG_PART = 256 * 1024
+_STILL, _TURN = 15.0, 0.5  # seconds; in the first, an upload that is under way has written something
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +84,14 @@ class Store:
             )
         try:
             pool = connection.storagePoolDefineXML(render_pool(Pool(self.pool_name, "dir", self.pool_path)))
-            pool.build()
         except libvirt().libvirtError:
             pool = found(lambda: connection.storagePoolLookupByName(self.pool_name))
-            if pool is None or not pool.isActive():
+            if pool is None:  # else another was faster, and may be half done
+                raise
+        try:
+            pool.build()
+        except libvirt().libvirtError:
+            if not pool.isActive():
                 raise
         switch_on(pool)
         pool.setAutostart(1)
@@ -102,7 +109,15 @@ class Store:
                 return str(volume.path())
             self._take_over(volume, name)
         if not self._create(pool, Volume(name, image.length)):
-            raise Temporary(f"the image {name} is being uploaded by somebody else", retry_after=2.0)
+            raise _uploaded_by_another(name)
+        try:
+            return self._upload(connection, pool, name, image)
+        except libvirt().libvirtError as error:
+            if code_of(error) in GONE:  # somebody took it for cut off
+                raise _uploaded_by_another(name) from None
+            raise
+
+    def _upload(self, connection: Any, pool: Any, name: str, image: Image) -> str:
         volume = pool.storageVolLookupByName(name)
         with Path(image.path).open("rb") as file:
             first = file.read(_FIRST_BLOCK)
@@ -118,14 +133,20 @@ class Store:
         return bool(self.host.download(connection, volume, 0, 512).strip(b"\0"))
 
     def _take_over(self, volume: Any, name: str) -> None:
-        """What an upload has left that was cut off; libvirt says no while one is under way."""
+        """What an upload has left that was cut off. libvirt would delete one that is under way as well: what is still
+        written to is left alone."""
         try:
+            before = last_written(volume.XMLDesc())
+            tell("looking whether somebody else is copying the image to the host")
+            _pause()
+            if last_written(volume.XMLDesc()) != before:
+                raise _uploaded_by_another(name)
             volume.delete()
         except libvirt().libvirtError as error:
             if code_of(error) in GONE:
                 return
             if code_of(error) == NOT_NOW:
-                raise Temporary(f"the image {name} is being uploaded by somebody else", retry_after=5.0) from None
+                raise _uploaded_by_another(name) from None
             raise
 
     # A machine's volumes
@@ -207,6 +228,16 @@ class Store:
                 return False
             raise
         return True
+
+
+def _uploaded_by_another(name: str) -> Temporary:
+    return Temporary(f"the image {name} is being uploaded by somebody else", retry_after=5.0)
+
+
+def _pause() -> None:
+    for _ in range(round(_STILL / _TURN)):
+        stop_if_cancelled()
+        time.sleep(_TURN)
 
 
 def switch_on(thing: Any) -> None:

@@ -24,6 +24,7 @@ from talosmith.providers.libvirt.xml import child, parse, root, text_of
 
 _TO_START = 20.0  # seconds; libvirt may be slow to ask QEMU what it can
 _TO_RUN = 8.0  # seconds; KVM takes a tenth of one
+_TO_RUN_EMULATED = 120.0  # seconds; it takes one, and a busy host many
 _RAM_MIB = 32
 _FIRMWARE_RESTARTS = ("x86_64", "i686")  # others have none that can be told to
 
@@ -55,14 +56,18 @@ class Trials:
     def _tried(self, hardware: Mapping[str, str]) -> Trial:
         if hardware["arch"] not in _FIRMWARE_RESTARTS:
             return Trial(None, f"there is no trial for {hardware['arch']}")
-        trial = try_out(self.host.uri, trial_machine(hardware, self.owner))
+        trial = self._tried_once(hardware)
         if trial.runs is None and hardware["kind"] == "kvm":
             # Anything may keep a machine from starting. Where an emulated one starts, it was KVM.
             model = hardware["cpu_model"].replace(HOST_CPU, WHOLE_EMULATION)
             emulated = {**hardware, "kind": "qemu", "cpu_model": model}
-            if try_out(self.host.uri, trial_machine(emulated, self.owner)).runs:
+            if self._tried_once(emulated).runs:
                 return replace(trial, runs=False)
         return trial
+
+    def _tried_once(self, hardware: Mapping[str, str]) -> Trial:
+        to_run = _TO_RUN if hardware["kind"] == "kvm" else _TO_RUN_EMULATED
+        return try_out(self.host.uri, trial_machine(hardware, self.owner), to_run=to_run)
 
 
 def trial_machine(hardware: Mapping[str, str], owner: Owner) -> str:

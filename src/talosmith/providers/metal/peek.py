@@ -20,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from talosmith.desired.pki import public_bytes, read_certificate
 
 PORT = 50000
+_TURN = 0.25
 _MAINTENANCE_NAME = "maintenance-service.talos.dev"
 
 Who = Literal[
@@ -47,8 +48,7 @@ async def peek(host: str, *, authority: str = "", seconds: float = 3.0) -> Peek:
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.set_alpn_protocols(["h2"])
     try:
-        async with asyncio.timeout(seconds):
-            _, writer = await asyncio.open_connection(host, PORT, ssl=context, server_hostname="")
+        transport, shown = await _connected(host, seconds, context)
     except TimeoutError:
         return Peek("nobody", f"no answer within {seconds:g} s")
     except ConnectionRefusedError:
@@ -57,11 +57,8 @@ async def peek(host: str, *, authority: str = "", seconds: float = 3.0) -> Peek:
         return Peek("not-talos", str(problem))
     except OSError as problem:
         return Peek("nobody", problem.strerror or str(problem))
-    try:
-        shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-    finally:
-        writer.transport.abort()  # a node may still want to complain about the client certificate we have not shown
-    return _judged(shown or b"", authority)
+    transport.abort()  # a node may still want to complain about the client certificate we have not shown
+    return _judged(shown.certificate, authority)
 
 
 def _judged(shown: bytes, authority: str) -> Peek:
@@ -87,9 +84,36 @@ def _judged(shown: bytes, authority: str) -> Peek:
 async def answers(host: str, *, seconds: float = 2.0) -> bool:
     """Whether connections to the Talos API are taken there."""
     try:
-        async with asyncio.timeout(seconds):
-            _, writer = await asyncio.open_connection(host, PORT)
+        transport, _ = await _connected(host, seconds)
     except (OSError, TimeoutError):
         return False
-    writer.transport.abort()
+    transport.abort()
     return True
+
+
+class _Shown(asyncio.Protocol):
+    """The certificate, taken as soon as it is there: once a node has complained about ours, TLS does not tell it."""
+
+    certificate = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        secured: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+        if secured is not None:
+            self.certificate = secured.getpeercert(binary_form=True) or b""
+
+
+async def _connected(
+    host: str, seconds: float, context: ssl.SSLContext | None = None
+) -> tuple[asyncio.Transport, _Shown]:
+    """The time is counted in turns of our own, so that a machine is not called dead because we are busy."""
+    name = "" if context else None
+    loop = asyncio.get_running_loop()
+    connecting = asyncio.ensure_future(loop.create_connection(_Shown, host, PORT, ssl=context, server_hostname=name))
+    try:
+        for _ in range(max(1, round(seconds / _TURN))):
+            await asyncio.wait([connecting], timeout=_TURN)
+            if connecting.done():
+                return await connecting
+    finally:
+        connecting.cancel()
+    raise TimeoutError

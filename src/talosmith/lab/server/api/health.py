@@ -30,7 +30,8 @@ async def health(call: Call, request: pb.HealthCheckRequest) -> AsyncIterator[pb
                 yield pb.HealthCheckProgress(message=f"waiting for {name}: {why}")
             left = deadline - call.world.now()
             try:
-                await asyncio.wait_for(_any_change(call, nodes), max(left, 0.001))
+                async with asyncio.timeout(max(left, 0.001)):
+                    await _any_change(call, nodes)
             except TimeoutError:
                 raise fail(Status.DEADLINE_EXCEEDED, f"healthcheck error: {name}: {why}") from None
         yield pb.HealthCheckProgress(message=f"waiting for {name}: OK")

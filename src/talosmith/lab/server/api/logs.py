@@ -84,11 +84,12 @@ async def _records(call: Call, source: str, tail: int | None, follow: bool) -> A
     for _, record in found if tail is None else found[len(found) - min(tail, len(found)) :]:
         yield record
     while follow:
+        over = machine.boots != boot or not machine.on  # asked first: what was said until then is told
         new = store.records(machine.name, boot, source, after=last)
         for number, record in new:
             last = number
             yield record
-        if machine.boots != boot or not machine.on:
+        if over:
             return
         if not new:
             await call.engine.changed(machine.name)

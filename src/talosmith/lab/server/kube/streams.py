@@ -66,8 +66,14 @@ class WatchStream:
             left = end - time.monotonic()
             if left <= 0:
                 break
-            await self.hub.changed(self.api.kubernetes.cluster.uid, min(left, _BOOKMARK))
+            if not self._has_news:
+                await self.hub.changed(self.api.kubernetes.cluster.uid, min(left, _BOOKMARK))
         exchange.end()
+
+    @property
+    def _has_news(self) -> bool:
+        """Of what happened while the client was still reading nobody will tell again."""
+        return not self._is_cut_off and self.watch.revision < self.watch.storage.revision
 
     @property
     def _is_cut_off(self) -> bool:

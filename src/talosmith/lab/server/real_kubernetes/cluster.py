@@ -98,6 +98,7 @@ class RealCluster:
     async def _follow(self, identity: Identity, programs: Programs, kubelets: Kubelets) -> None:
         kubelets.start()
         while self._now_known() in (None, identity):
+            self._changed.clear()  # before anything is looked at: while programs end, the world goes on
             self._show_names(identity)
             # The controllers run on control planes too: without one that serves they must not judge who is silent.
             if self._serves:
@@ -107,7 +108,6 @@ class RealCluster:
                 for child in programs.controllers:
                     await child.stop()
             kubelets.changed()
-            self._changed.clear()
             await self._changed.wait()
 
     async def _known_identity(self) -> Identity:

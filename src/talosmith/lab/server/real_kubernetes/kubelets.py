@@ -118,7 +118,8 @@ class Kubelets:
             self._find_machines()
             await asyncio.gather(*(self._tend_node(machine) for machine in list(self._machines.values())))
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), self._beats)
+                async with asyncio.timeout(self._beats):  # `wait_for` forgets a cancellation that comes with a change
+                    await self._changed.wait()
             await asyncio.sleep(_AGAIN / 10)  # changes come in swarms
 
     def _find_machines(self) -> None:
