@@ -138,20 +138,23 @@ async def test_whoever_has_lost_the_lock_begins_nothing_and_ends_what_runs() -> 
 
 async def test_when_nobody_can_be_told_any_more_nobody_waits_for_long() -> None:
     """Such as with a full disk: a step that waits for its turn to change something gives that up."""
-    stopping = Stopping()
+    stopping, waits = Stopping(), anyio.Event()
 
     def listener(event: Event) -> None:
         if event.kind == "step-done":
             raise OSError("no space left on device")
 
     async def never() -> None:
-        return None
+        waits.set()
+
+    async def first(report: Report) -> None:
+        await waits.wait()
 
     async def wait(report: Report) -> None:
         await until(never, report, "waiting for it", stop=lambda: stopping.ending)
 
-    plan = plan_of([Fake("a"), Fake("b", body=wait, limit=3600)])
-    with anyio.fail_after(120):
+    plan = plan_of([Fake("a", body=first), Fake("b", body=wait, limit=3600)])
+    with anyio.fail_after(30):
         outcome = await run(plan, None, Events(listener), stopping=stopping)
     assert outcome.left == ("b",) and outcome.problem is not None
     assert not stopping.wanted and outcome.exit_code == ExitCode.RESUMABLE
