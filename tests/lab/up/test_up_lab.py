@@ -53,6 +53,7 @@ async def test_what_is_asked_for_is_counted_and_what_is_carried_out_too(server: 
     assert counted["cp-1 machine.power-off"] == {"asked": 2, "done": 1}
 
 
+@pytest.mark.slow
 def test_a_lab_that_somebody_has_just_started_who_was_killed_is_the_lab(
     tmp_path: Path, network: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
