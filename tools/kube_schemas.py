@@ -12,7 +12,6 @@ import gzip
 import hashlib
 import json
 import secrets
-import socket
 import ssl
 import subprocess
 import tempfile
@@ -27,6 +26,7 @@ from talosmith.desired import pki
 from talosmith.desired.pki import KeyKind
 from tools.kube_zeros import UNWANTED_PLUGINS, mark_zeros
 from tools.peers import find
+from tools.ports import held_port
 
 FOLDER = Path(__file__).parent.parent / "src/talosmith/lab/kube/data"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -161,7 +161,7 @@ def api_server() -> Iterator[tuple[Fetch, Send]]:
         (folder / "sa.key").write_text(pki.write_key(pki.new_key(KeyKind.ECDSA_P256)).reveal())
         (folder / "tokens").write_text(f"{token},us,us,system:masters\n")
         # Held as long as the programs run that share them, lest somebody else takes them before.
-        etcd_port, port = (running.enter_context(_held_port()).getsockname()[1] for _ in range(2))
+        etcd_port, port = (running.enter_context(held_port()).getsockname()[1] for _ in range(2))
         etcd = f"http://127.0.0.1:{etcd_port}"
         _run(
             running,
@@ -232,13 +232,6 @@ def _run(running: contextlib.ExitStack, name: str, *arguments: str) -> None:
     )
     running.callback(process.wait)
     running.callback(process.kill)
-
-
-def _held_port() -> socket.socket:
-    one = socket.socket()
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    one.bind(("127.0.0.1", 0))
-    return one
 
 
 def main() -> None:

@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -20,10 +19,9 @@ import pytest
 from talosmith.errors import Permanent, Temporary, UsageError
 from talosmith.lab import process
 from talosmith.lab.process import Made, Place
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
-
-PATIENCE = 180.0  # seconds: for what comes soon, but not on a busy machine
 
 
 @pytest.fixture(autouse=True)
@@ -40,13 +38,6 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "talosmith", "lab", *arguments], capture_output=True, text=True, timeout=PATIENCE
     )
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_a_lab_is_started_once_and_stays_as_it_was_made(state: Path) -> None:

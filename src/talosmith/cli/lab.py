@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from talosmith.cli.options import Output, OutputOption, application, emit
-from talosmith.errors import TalosmithError, UsageError
+from talosmith.errors import UsageError
 from talosmith.lab import process
 from talosmith.lab.client import LabClient
 from talosmith.lab.clock import PACES
@@ -93,20 +93,9 @@ def status(
     for place in places:
         if not place.exists():
             raise UsageError(f"there is no lab {place.name!r}", hint="see `talosmith lab status`")
-        found.append(_state(place))
+        found.append({"lab": place.name, **place.status()})
     emit(found, output, lambda style: "\n".join(_told(one) for one in found) or "no labs: talosmith lab start")
     return 0
-
-
-def _state(place: process.Place) -> dict[str, Any]:
-    """One that ends while it is asked is a lab that does not run."""
-    if place.runs():
-        try:
-            return {"lab": place.name, "running": True, **place.client().status()}
-        except TalosmithError:
-            if place.runs():
-                raise
-    return {"lab": place.name, "running": False}
 
 
 @app.command(hidden=True)

@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from talosmith.environment import for_children
-from talosmith.errors import Permanent, Temporary, UsageError
+from talosmith.errors import Permanent, TalosmithError, Temporary, UsageError
 from talosmith.inventory.secure_file import make_private_folder, write_secret
 from talosmith.lab.client import LabClient
 from talosmith.lab.clock import PaceName
@@ -83,6 +83,16 @@ class Place:
             known = f"; it is there, but does not run: talosmith lab start {self.name}" if self.exists() else ""
             raise UsageError(f"the lab {self.name!r} does not run", hint=f"see `talosmith lab status`{known}")
         return LabClient.from_file(self.name, self.running_file)
+
+    def status(self) -> dict[str, Any]:
+        """One that ends while it is asked is a lab that does not run."""
+        if self.runs():
+            try:
+                return {"running": True, **self.client().status()}
+            except TalosmithError:
+                if self.runs():
+                    raise
+        return {"running": False}
 
     def forget_dead(self) -> None:
         """What a lab has written about itself that is gone; of one that runs it stays."""

@@ -20,6 +20,7 @@ from talosmith.observed.asking import answer_of
 from talosmith.observed.configs import ConfigSeen, read_config
 from talosmith.observed.etcd import look_at_member
 from talosmith.observed.world import EtcdSeen, NodeSeen, Unknown
+from talosmith.reaching import in_turns
 from talosmith.talos import (
     InMaintenance,
     MaintenanceClient,
@@ -32,7 +33,6 @@ from talosmith.talos import (
 )
 
 CONNECT = 3.0  # seconds for each address; all addresses are tried together
-_TURN = 0.25
 _PROBE = 1.0  # for an address at which nobody is expected
 ANSWER = 8.0  # for all that a node is asked
 
@@ -191,17 +191,12 @@ def _rank(found: Reached | TalosmithError) -> int:
 
 
 async def _connected(node: TalosNode, maintenance: bool, seconds: float) -> Reached:
-    """The time is counted in turns of our own, so that a node is not called dead because we are busy."""
-    connecting = asyncio.ensure_future(node.connect())
     try:
-        for _ in range(max(1, round(seconds / _TURN))):
-            await asyncio.wait([connecting], timeout=_TURN)
-            if connecting.done():
-                await connecting
-                return Reached(node, maintenance)
-    finally:
-        connecting.cancel()
-    raise Unreachable(node.name, f"nothing answers at {node.address} within {seconds:g} s", hint="Is the machine on?")
+        await in_turns(node.connect(), seconds)
+    except TimeoutError:
+        what = f"nothing answers at {node.address} within {seconds:g} s"
+        raise Unreachable(node.name, what, hint="Is the machine on?") from None
+    return Reached(node, maintenance)
 
 
 async def _known(ask: Callable[[], Awaitable[T]]) -> T | Unknown:

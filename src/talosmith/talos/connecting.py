@@ -11,6 +11,7 @@ import errno
 import socket
 import ssl
 
+from talosmith.reaching import Shown
 from talosmith.talos import tls
 from talosmith.talos.address import Address
 from talosmith.talos.errors import (
@@ -132,7 +133,7 @@ async def not_trusted(
             node, "shows a certificate that is not one of a node", hint="Somebody may be posing as the node."
         )
     certificate = await _look(address, seconds)
-    if certificate is None or trust.issued(certificate):
+    if not certificate or trust.issued(certificate):
         return Unreachable(
             node,
             "showed a certificate that was not signed by this cluster's authority, then changed or went away",
@@ -165,23 +166,13 @@ async def _another_node(node: str, address: Address, seconds: float) -> TalosErr
     )
 
 
-class _Shown(asyncio.Protocol):
-    certificate: bytes | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Now: a node that misses our certificate says so at once, and from then on TLS does not tell the node's."""
-        secured: ssl.SSLObject = transport.get_extra_info("ssl_object")
-        self.certificate = secured.getpeercert(binary_form=True)
-
-
-async def _look(address: Address, seconds: float) -> bytes | None:
+async def _look(address: Address, seconds: float) -> bytes:
+    """The certificate; empty if none is shown."""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(min(seconds, _LOOK)):
-            transport, shown = await loop.create_connection(
-                _Shown, address.host, address.port, ssl=tls.open_context()
-            )
+            transport, shown = await loop.create_connection(Shown, address.host, address.port, ssl=tls.open_context())
     except (OSError, TimeoutError):
-        return None
+        return b""
     transport.abort()
     return shown.certificate

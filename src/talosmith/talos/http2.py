@@ -6,7 +6,6 @@ grpclib and h2 do the work; these classes change only what a hostile or dying no
 from __future__ import annotations
 
 import asyncio
-import ssl
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +17,7 @@ from h2.errors import ErrorCodes
 from h2.events import Event, RemoteSettingsChanged
 from hyperframe.frame import GoAwayFrame
 
+from talosmith.reaching import certificate_of
 from talosmith.talos.transport import Gathering, slim
 
 # What a node may send ahead of our reading; with the small default windows a snapshot comes at a third of the speed.
@@ -78,9 +78,7 @@ class NodeProtocol(H2Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream's transport is one
-        secured: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
-        if secured is not None:  # a node that refuses ours says so at once, and from then on TLS does not tell it
-            self.certificate = secured.getpeercert(binary_form=True) or b""
+        self.certificate = certificate_of(transport)
         slim(transport)
         self._transport = Gathering(transport)
         # Servers speak first, as ours do; one that waits for us to begin is given its way.

@@ -8,7 +8,6 @@ import select
 import shutil
 import signal
 import socket
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +22,8 @@ from talosmith.inventory import load
 from talosmith.lab.client import LabClient
 from talosmith.model.machines import Owner
 from talosmith.providers.lab import lab_name
+from tests.waiting import PATIENCE, until
 
-PATIENCE = 600.0  # seconds that a command may take on a busy machine
 UP = ("up", "--yes")
 DESTROY = ("destroy", "--yes")
 INVENTORY = """\
@@ -272,14 +271,6 @@ class Here:
             client.stop()
             until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), told=lambda: "the lab does not stop")
         shutil.rmtree(self.root, ignore_errors=True)
-
-
-def until(condition: Callable[[], bool], seconds: float = PATIENCE, told: Callable[[], str] = lambda: "") -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError(f"not so within {seconds} s: {told()}")
-        time.sleep(0.01)
 
 
 def in_vain(*trouble: str) -> tuple[str, dict[str, Any]]:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.lab.up.outcomes import one_etcd
-from tests.lab.up.places import Here, until
+from tests.lab.up.places import Here
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from tests.lab.up.outcomes import converged, one_etcd
-from tests.lab.up.places import Here, in_vain, until
+from tests.lab.up.places import Here, in_vain
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.lab.up.outcomes import converged
-from tests.lab.up.places import UP, Ended, Here, in_vain, until
+from tests.lab.up.places import UP, Ended, Here, in_vain
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from talosmith.model.secret import Secret
 from talosmith.providers.lab.calls import LabCalls
 from talosmith.talos import MaintenanceClient
 from tests.contract.worlds import eventually
-from tests.lab.up.places import PATIENCE, until
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.lab.up.outcomes import converged
-from tests.lab.up.places import PATIENCE, UP, Here
+from tests.lab.up.places import UP, Here
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 

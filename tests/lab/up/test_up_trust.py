@@ -6,7 +6,8 @@ import pytest
 
 from talosmith.engine.journal import Journal
 from tests.lab.up.outcomes import one_etcd
-from tests.lab.up.places import Here, until
+from tests.lab.up.places import Here
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -29,6 +29,7 @@ from talosmith.desired import pki
 from talosmith.desired.pki import CertificateAndKey
 from talosmith.model.secret import Secret
 from tools.peers import find
+from tools.ports import held_port
 
 READY = "ready.json"
 FAILED = "failed"
@@ -60,7 +61,7 @@ def main(folder: Path, owner: int, controllers: list[str]) -> None:
 def _start(folder: Path, started: list[subprocess.Popen[bytes]]) -> tuple[str, list[socket.socket]]:
     """Where the server answers, and what holds its ports."""
     # Held until the end: programs that are to share them can have them, and nobody else takes them before.
-    held = [_held_port(), _held_port()]
+    held = [held_port(), held_port()]
     etcd_port, port = (int(one.getsockname()[1]) for one in held)
     started.append(
         _run(
@@ -214,13 +215,6 @@ def _kubeconfig(folder: Path, address: str) -> str:
             "users": [{"name": "us", "user": user}],
         }
     )
-
-
-def _held_port() -> socket.socket:
-    one = socket.socket()
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    one.bind(("127.0.0.1", 0))
-    return one
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.wishes import Wishes
 from tests.real.libvirt.daemon import Daemon
-from tests.real.libvirt.patience import comes_true
 from tests.real.libvirt.waking import Waking, ask
+from tests.waiting import comes_true
 
 OWNER = Owner("real", "00112233445566aa")
 PATIENCE = 1200.0  # seconds in which a guest has booted, however busy the host

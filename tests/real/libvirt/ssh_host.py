@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.real.libvirt.daemon import Daemon
-from tests.real.libvirt.patience import until
+from tests.waiting import until
 
 _PORT = 22
 
@@ -58,7 +58,7 @@ def ssh_host(daemon: Daemon, folder: Path, *, trusted: bool = True) -> Iterator[
     try:
         until(
             lambda: daemon.in_network(_listens),
-            lambda: f"sshd did not start: {log.read_text() if log.exists() else ''}",
+            told=lambda: f"sshd did not start: {log.read_text() if log.exists() else ''}",
         )
         yield SshHost(command)
     finally:

@@ -22,8 +22,8 @@ from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.storage import image_name, is_image
 from tests.real.libvirt.daemon import Daemon
-from tests.real.libvirt.patience import until
 from tests.real.libvirt.places import CONFIG, OTHER, OWNER, Place
+from tests.waiting import until
 
 pytestmark = pytest.mark.anyio
 

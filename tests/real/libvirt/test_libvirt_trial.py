@@ -21,8 +21,8 @@ from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.domain import read
 from talosmith.providers.libvirt.trial import Trials, trial_machine, try_out
 from tests.real.libvirt.daemon import Daemon, running_daemon
-from tests.real.libvirt.patience import PATIENCE, until
 from tests.real.libvirt.places import Place
+from tests.waiting import PATIENCE, until
 
 OWNER = Owner("tried", "00112233445566cc")
 EMULATED = {"kind": "qemu", "arch": "x86_64", "machine": "q35", "cpu_model": "maximum"}

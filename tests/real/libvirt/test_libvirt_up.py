@@ -27,8 +27,8 @@ from talosmith.providers.libvirt.connection import libvirt
 from talosmith.providers.libvirt.domain import read
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.nodes_behind import NodesBehind, nodes_behind
-from tests.real.libvirt.patience import comes_true, until
 from tests.real.libvirt.waking import woken
+from tests.waiting import comes_true, until
 
 pytestmark = pytest.mark.anyio
 

@@ -18,9 +18,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import NameOID
 
 from talosmith.desired.pki import public_bytes, read_certificate
+from talosmith.reaching import Shown, in_turns
 
 PORT = 50000
-_TURN = 0.25
 _MAINTENANCE_NAME = "maintenance-service.talos.dev"
 
 Who = Literal[
@@ -91,29 +91,9 @@ async def answers(host: str, *, seconds: float = 2.0) -> bool:
     return True
 
 
-class _Shown(asyncio.Protocol):
-    """The certificate, taken as soon as it is there: once a node has complained about ours, TLS does not tell it."""
-
-    certificate = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        secured: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
-        if secured is not None:
-            self.certificate = secured.getpeercert(binary_form=True) or b""
-
-
 async def _connected(
     host: str, seconds: float, context: ssl.SSLContext | None = None
-) -> tuple[asyncio.Transport, _Shown]:
-    """The time is counted in turns of our own, so that a machine is not called dead because we are busy."""
+) -> tuple[asyncio.Transport, Shown]:
     name = "" if context else None
     loop = asyncio.get_running_loop()
-    connecting = asyncio.ensure_future(loop.create_connection(_Shown, host, PORT, ssl=context, server_hostname=name))
-    try:
-        for _ in range(max(1, round(seconds / _TURN))):
-            await asyncio.wait([connecting], timeout=_TURN)
-            if connecting.done():
-                return await connecting
-    finally:
-        connecting.cancel()
-    raise TimeoutError
+    return await in_turns(loop.create_connection(Shown, host, PORT, ssl=context, server_hostname=name), seconds)

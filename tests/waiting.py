@@ -1,4 +1,4 @@
-"""Waiting for what libvirtd, guests and the kernel bring about: as long as it takes on a busy computer."""
+"""Waiting for what others bring about: as long as it takes on a busy computer."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 PATIENCE = 600.0  # seconds; they cost nothing where all is well
-_OFTEN = 0.05
+_OFTEN = 0.01
 
 
-def until(holds: Callable[[], object], told: Callable[[], object] = lambda: "") -> None:
+def until(condition: Callable[[], object], seconds: float = PATIENCE, told: Callable[[], object] = str) -> None:
     """`told` says what there was instead."""
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, told()
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"not so within {seconds:g} s: {told()}"
         time.sleep(_OFTEN)
 
 
 async def comes_true(look: Callable[[], Awaitable[str]]) -> None:
     """Once `look` returns nothing; before, it says what there was instead."""
-    deadline = time.monotonic() + PATIENCE
+    end = time.monotonic() + PATIENCE
     while wrong := await look():
-        assert time.monotonic() < deadline, wrong
+        assert time.monotonic() < end, wrong
         await anyio.sleep(_OFTEN)

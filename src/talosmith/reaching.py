@@ -1,0 +1,44 @@
+"""Reaching a machine, for those who drive nodes and for those who only look who is there: what both must not miss.
+
+A node that asks for a client certificate complains as soon as TLS is set up, and from then on TLS no longer tells the
+node's own. And a limit that runs out because we are busy says nothing about the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_TURN = 0.25  # seconds
+
+
+def certificate_of(transport: asyncio.BaseTransport) -> bytes:
+    """What the other side has shown; to be asked while the connection is made. Empty without TLS."""
+    secured: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+    return (secured.getpeercert(binary_form=True) or b"") if secured is not None else b""
+
+
+class Shown(asyncio.Protocol):
+    """For who wants to see the certificate and nothing else."""
+
+    certificate = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.certificate = certificate_of(transport)
+
+
+async def in_turns(connecting: Coroutine[Any, Any, T], seconds: float) -> T:
+    """What it returns; `TimeoutError` after so many seconds, counted in turns of our own."""
+    task = asyncio.ensure_future(connecting)
+    try:
+        for _ in range(max(1, round(seconds / _TURN))):
+            await asyncio.wait([task], timeout=_TURN)
+            if task.done():
+                return await task
+    finally:
+        task.cancel()
+    raise TimeoutError
