@@ -105,7 +105,7 @@ class Session:
         )
         return self.observed
 
-    async def plan_up(self, selection: Selection | None = None, *, health_limit: float = 900.0) -> Plan:
+    async def plan_up(self, selection: Selection | None = None, *, health_limit: float = 900.0) -> Plan[Context]:
         observed = await self.observe()
         options = up.UpOptions(
             selection=self._known(selection, observed),
@@ -117,7 +117,7 @@ class Session:
         )
         return self._timed(up.build(self.desired, observed, options))
 
-    async def plan_destroy(self, selection: Selection | None = None) -> Plan:
+    async def plan_destroy(self, selection: Selection | None = None) -> Plan[Context]:
         observed = await self.observe()
         options = destroy.DestroyOptions(selection=self._known(selection, observed), creates=self.provider.creates)
         return self._timed(destroy.build(self.desired, observed, options))
@@ -170,7 +170,7 @@ class Session:
         }
         return tuple(name for name, serves in serving.items() if not serves)
 
-    def _timed(self, plan: Plan) -> Plan:
+    def _timed(self, plan: Plan[Context]) -> Plan[Context]:
         """With the times that such steps took before."""
         with Journal(self.state_folder) as journal:
             expected = journal.expected(self.cluster.name)
@@ -202,7 +202,7 @@ class Session:
 
     async def run(
         self,
-        plan: Plan,
+        plan: Plan[Context],
         *,
         listeners: Sequence[Listener] = (),
         trust_first_use: bool = False,

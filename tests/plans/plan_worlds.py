@@ -1,4 +1,7 @@
-"""Worlds for plans, told in a few words: `cp-1: ready`, `w-2: gone`, `w-1: {is: ready, config: {…}}`."""
+"""Worlds for plans, told in a few words: `cp-1: ready`, `w-2: gone`, `w-1: {is: ready, config: {…}}`.
+
+`registered`: Kubernetes has a Node object of one that is off or silent; `cordoned`: by whom.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,10 @@ BASE = {
     "lab": {},
 }
 LEARNING = ("learning",)
+STATES = (
+    "ready", "gone", "lost", "off", "maintenance", "silent", "unknown", "stranger", "waiting", "booting", "unready",
+    "sick", "learning",
+)  # fmt: skip
 MEMBERS = ("ready", "unready", "sick", *LEARNING)  # states in which a control plane has a running etcd
 
 
@@ -66,7 +73,9 @@ def observed(wanted: Desired, told: Mapping[str, Any], *, etcd: Mapping[str, Any
 
 
 def _state(told: Any) -> dict[str, Any]:
-    return told if isinstance(told, dict) else {"is": told}
+    state = told if isinstance(told, dict) else {"is": told}
+    assert state["is"] in STATES, f"no such state: {state['is']!r} (YAML reads off as False: quote it)"
+    return state
 
 
 def _leads(wanted: Desired, name: str) -> bool:
@@ -104,8 +113,9 @@ def _node(
         seen |= {"stage": Unknown("not trusted"), "stranger": "shows a certificate of another cluster"}
     elif kind in (*MEMBERS, "waiting", "booting"):
         seen |= _running(wanted, name, state, role, members, etcd)
-    if kind in (*MEMBERS, "lost"):
-        seen["kube"] = KubeNodeSeen(name=name, ready=kind == "ready", version=str(wanted.cluster.kubernetes_version))
+    if kind in (*MEMBERS, "lost") or "cordoned" in state or state.get("registered"):
+        version, cordoned = str(wanted.cluster.kubernetes_version), state.get("cordoned", "")
+        seen["kube"] = KubeNodeSeen(name=name, ready=kind == "ready", version=version, cordoned_by=cordoned)
     return NodeSeen(**seen)
 
 

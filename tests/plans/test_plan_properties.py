@@ -13,13 +13,9 @@ from talosmith.observed.world import EtcdSeen, Unknown
 from talosmith.operations import destroy, up
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import Plan, Step
-from tests.plans.plan_worlds import desired, observed
+from tests.plans.plan_worlds import STATES, desired, observed
 from tests.plans.test_plans import reached
 
-STATES = [
-    "ready", "gone", "lost", "off", "maintenance", "silent", "unknown", "stranger", "waiting", "booting", "unready",
-    "sick", "learning",
-]  # fmt: skip
 CONFIGS: list[dict[str, Any]] = [
     {},
     {"machine.sysctls": {"vm.swappiness": "1"}},

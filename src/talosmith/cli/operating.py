@@ -67,11 +67,11 @@ def command_line(verb: str, folder: Path, selection: Selection) -> str:
     return f"talosmith {shlex.join(words)}"
 
 
-def show(plan: Plan, output: Output) -> None:
+def show(plan: Plan[Any], output: Output) -> None:
     emit(plan.as_data(), output, lambda style: plan_report.as_text(plan, style))
 
 
-def refuse_blocked(plan: Plan) -> None:
+def refuse_blocked(plan: Plan[Any]) -> None:
     if plan.blocked:
         say(plan_report.as_text(plan, Style(sys.stderr)))
         raise Permanent("nothing was changed", hint="; ".join(plan.blocked))
@@ -89,7 +89,7 @@ def digest_in(file: Path | None) -> str:
         ) from None
 
 
-def must_be(plan: Plan, saved: str, file: Path | None) -> None:
+def must_be(plan: Plan[Any], saved: str, file: Path | None) -> None:
     """A saved plan is run only while it is still what would be planned."""
     if saved and saved != plan.digest:
         raise Permanent(
@@ -98,7 +98,7 @@ def must_be(plan: Plan, saved: str, file: Path | None) -> None:
         )
 
 
-def confirm(plan: Plan, *, yes: bool, name: str = "", confirmed: str = "") -> None:
+def confirm(plan: Plan[Any], *, yes: bool, name: str = "", confirmed: str = "") -> None:
     """`name`: has to be typed, for what cannot be undone. What the plan wants confirmed takes more than a yes."""
     if plan.confirm and confirmed == plan.cluster:
         return
@@ -131,7 +131,7 @@ def told_waiting(holder: Holder) -> None:
 
 async def carry_out(
     session: Session,
-    plan: Plan,
+    plan: Plan[Any],
     output: Output,
     *,
     again: str,
@@ -160,7 +160,7 @@ async def carry_out(
 
 async def _run(
     session: Session,
-    plan: Plan,
+    plan: Plan[Any],
     output: Output,
     seen: RunSeen,
     stopping: Stopping,
@@ -191,7 +191,7 @@ def _timeline(session: Session, wanted: Path | None) -> Path | None:
     return path
 
 
-def _next(session: Session, plan: Plan, timeline: Path | None) -> list[tuple[str, str]]:
+def _next(session: Session, plan: Plan[Any], timeline: Path | None) -> list[tuple[str, str]]:
     commands: list[tuple[str, Any]] = []
     if plan.operation == "up":
         folder = session.folder

@@ -17,7 +17,7 @@ import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 import anyio
 
@@ -27,7 +27,7 @@ from talosmith.engine.stopping import Stopping
 from talosmith.engine.tries import Ended, Tries
 from talosmith.errors import ExitCode, Permanent, TalosmithError
 from talosmith.events import EventKind, Events
-from talosmith.plan.step import Plan, Step
+from talosmith.plan.step import C, Plan, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +59,8 @@ class Outcome:
 
 
 async def run(
-    plan: Plan,
-    context: Any,
+    plan: Plan[C],
+    context: C,
     events: Events,
     *,
     stopping: Stopping | None = None,
@@ -96,13 +96,14 @@ async def run(
     return outcome if heard else one.outcome()
 
 
-def _told(plan: Plan) -> dict[str, dict[str, Any]]:
+def _told(plan: Plan[Any]) -> dict[str, dict[str, Any]]:
     return {
         step.key: {
             "title": step.action.describe(),
             "subject": step.subject,
             "needs": list(step.needs),
             "expected": step.expected,
+            "stage": step.stage,
             "disruption": step.disruption,
             "reason": step.reason,
         }
@@ -110,13 +111,13 @@ def _told(plan: Plan) -> dict[str, dict[str, Any]]:
     }
 
 
-class _Run:
+class _Run(Generic[C]):
     """What is known while a plan is run. Everything happens in one thread; each step is a task of one group."""
 
     def __init__(
         self,
-        plan: Plan,
-        context: Any,
+        plan: Plan[C],
+        context: C,
         events: Events,
         stopping: Stopping,
         at_once: int,
@@ -146,7 +147,7 @@ class _Run:
         for position, step in enumerate(self._steps):
             self._add(position, step)
 
-    def _add(self, position: int, step: Step) -> None:
+    def _add(self, position: int, step: Step[C]) -> None:
         if step.key in self._wanting:
             raise ValueError(f"the plan has two steps {step.key}")
         needs = set(step.needs)
@@ -178,7 +179,7 @@ class _Run:
             problem=self._problem,
         )
 
-    def tell(self, kind: EventKind, text: str = "", step: Step | None = None, **data: Any) -> bool:
+    def tell(self, kind: EventKind, text: str = "", step: Step[Any] | None = None, **data: Any) -> bool:
         """Whether all have heard it. The first time that somebody has not, the run is brought to its end."""
         try:
             if step is None:
@@ -222,7 +223,7 @@ class _Run:
         if not self._scopes:
             self._group.cancel_scope.cancel()  # the watcher
 
-    async def _one(self, step: Step, scope: anyio.CancelScope) -> None:
+    async def _one(self, step: Step[C], scope: anyio.CancelScope) -> None:
         ended: Ended = None
         begun = not self._halted
         try:
@@ -241,7 +242,7 @@ class _Run:
 
     # Ending
 
-    def _settle(self, step: Step, ended: Ended) -> None:
+    def _settle(self, step: Step[C], ended: Ended) -> None:
         if ended is None:
             self.tell("step-skipped", "stopped before it was done", step, because="")
             return
@@ -255,7 +256,7 @@ class _Run:
             if not self._unmet[position]:
                 heapq.heappush(self._ready, position)
 
-    def _fail(self, step: Step, error: TalosmithError) -> None:
+    def _fail(self, step: Step[C], error: TalosmithError) -> None:
         self._failed[step.key] = error
         self.tell("step-failed", str(error), step, hint=error.hint)
         self._skip(self._wanting[step.key], step.key)

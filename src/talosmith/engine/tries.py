@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
@@ -14,7 +14,7 @@ from talosmith.engine.retry import pause
 from talosmith.engine.stopping import Stopping
 from talosmith.errors import TalosmithError, Temporary
 from talosmith.events import EventKind
-from talosmith.plan.step import Step
+from talosmith.plan.step import C, Step
 
 # Done, and whether there was something to do; failed; or left, because the run is to stop.
 Ended = bool | TalosmithError | None
@@ -23,14 +23,14 @@ _LAST_LOOK = 4.0  # seconds past the limit, to see whether it was carried out al
 
 
 class Tell(Protocol):
-    def __call__(self, kind: EventKind, text: str = "", step: Step | None = None, **data: Any) -> bool: ...
+    def __call__(self, kind: EventKind, text: str = "", step: Step[Any] | None = None, **data: Any) -> bool: ...
 
 
-class Tries:
+class Tries(Generic[C]):
     def __init__(
         self,
-        step: Step,
-        context: Any,
+        step: Step[C],
+        context: C,
         tell: Tell,
         stopping: Stopping,
         may_write: Callable[[], None],

@@ -13,8 +13,11 @@ from talosmith.kube.objects import Object, Ref, labels, metadata, spec, status, 
 
 _ROLE = "node-role.kubernetes.io/"
 _TRIES = 5  # kubelets and controllers write to nodes too
+CORDON_ANNOTATION = "talosmith.dev/cordoned"  # marks a cordon as ours, so that we may end it
+_TALOS_CORDON = "talos.dev/cordoned"  # Talos cordons a node that it reboots, and ends that itself
 
 Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+CordonedBy = Literal["", "talosmith", "Talos", "other"]  # empty: schedulable
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,7 +40,7 @@ class KubeNode:
     uid: str
     ready: bool
     reason: str  # why it is not ready, or that it is
-    cordoned: bool
+    cordoned_by: CordonedBy
     kubelet: str  # versions, as the node gives them
     os: str
     kernel: str
@@ -56,7 +59,7 @@ class KubeNode:
             uid=uid(item),
             ready=verdict.ok,
             reason=verdict.reason,
-            cordoned=bool(spec(item).get("unschedulable")),
+            cordoned_by=_cordoned_by(item),
             kubelet=str(info.get("kubeletVersion") or ""),
             os=str(info.get("osImage") or ""),
             kernel=str(info.get("kernelVersion") or ""),
@@ -88,15 +91,18 @@ def nodes_ready(names: Iterable[str]) -> list[Awaited]:
     return [ready(node_ref(name)) for name in names]
 
 
-async def cordon(client: KubeClient, name: str) -> None:
-    """Nothing new is placed there. Raises `NotFound`."""
-    await client.patch(node_ref(name), {"spec": {"unschedulable": True}})
+async def cordon(client: KubeClient, name: str, why: str = "") -> None:
+    """Cordon the node, marked as ours. A node that is cordoned already stays whose it is. Raises `NotFound`."""
+    mark = {"metadata": {"annotations": {CORDON_ANNOTATION: why or "true"}}, "spec": {"unschedulable": True}}
+    await _change(client, name, lambda item: None if spec(item).get("unschedulable") else mark)
 
 
 async def uncordon(client: KubeClient, name: str) -> bool:
     """False if there is no such node, which is fine: it may have been removed in the meantime."""
     try:
-        await client.patch(node_ref(name), {"spec": {"unschedulable": None}})
+        await client.patch(
+            node_ref(name), {"metadata": {"annotations": {CORDON_ANNOTATION: None}}, "spec": {"unschedulable": None}}
+        )
     except errors.NotFound:
         return False
     return True
@@ -125,21 +131,38 @@ async def remove_taint(client: KubeClient, name: str, taint: Taint) -> None:
 async def _set_taints(
     client: KubeClient, name: str, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 ) -> None:
-    """The list is written as a whole, so only if nobody has changed the node in the meantime."""
-    for attempt in range(1, _TRIES + 1):
-        item = await client.get(node_ref(name))
+    """The list is written as a whole."""
+
+    def changed(item: Object) -> Object | None:
         before = list(spec(item).get("taints") or ())
         after = change(before)
-        if sorted(map(str, before)) == sorted(map(str, after)):
+        return None if sorted(map(str, before)) == sorted(map(str, after)) else {"spec": {"taints": after}}
+
+    await _change(client, name, changed)
+
+
+async def _change(client: KubeClient, name: str, change: Callable[[Object], Object | None]) -> None:
+    """Patch the node by what it is, and only if it has not changed since; None: nothing to change."""
+    for attempt in range(1, _TRIES + 1):
+        item = await client.get(node_ref(name))
+        patch = change(item)
+        if patch is None:
             return
-        seen = {"resourceVersion": metadata(item)["resourceVersion"]}
+        seen = {**(patch.get("metadata") or {}), "resourceVersion": metadata(item)["resourceVersion"]}
         try:
-            await client.patch(node_ref(name), {"metadata": seen, "spec": {"taints": after}})
+            await client.patch(node_ref(name), {**patch, "metadata": seen})
         except errors.Changed:
             if attempt == _TRIES:
                 raise
         else:
             return
+
+
+def _cordoned_by(item: Object) -> CordonedBy:
+    if not spec(item).get("unschedulable"):
+        return ""
+    marks = metadata(item).get("annotations") or {}
+    return "talosmith" if CORDON_ANNOTATION in marks else "Talos" if _TALOS_CORDON in marks else "other"
 
 
 def _without(taints: list[dict[str, Any]], taint: Taint) -> list[dict[str, Any]]:

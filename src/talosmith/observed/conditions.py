@@ -1,8 +1,9 @@
 """When a cluster is healthy: a list of conditions, in the order in which they come true, each with what it saw.
 
-They are those of `talosctl health`, under the names it has for them, so that both can be held side by side. Two
-differ on purpose: nodes are compared with the inventory instead of with what discovery says, and a cluster that is
-to get its CNI from somebody else need not be Ready before that has happened.
+They are those of `talosctl health`, under the names it has for them, so that both can be held side by side. Three
+differ on purpose: nodes are compared with the inventory instead of with what discovery says; a cluster that is to get
+its CNI from another tool need not be Ready before that has happened; and a node that an administrator has cordoned is
+named, not waited for.
 """
 
 from __future__ import annotations
@@ -197,8 +198,11 @@ async def _core_dns(found: Round) -> Verdict:
 
 
 async def _schedulable(found: Round) -> Verdict:
-    nodes = await found.kube_nodes()
-    return _verdict({name: "it is cordoned" for name, node in nodes.items() if node.cordoned})
+    cordoned = {name: node.cordoned_by for name, node in (await found.kube_nodes()).items() if node.cordoned_by}
+    ours = {name: f"cordoned by {who}" for name, who in cordoned.items() if who != "other"}
+    if ours or not cordoned:
+        return _verdict(ours)
+    return Verdict(True, f"{', '.join(sorted(cordoned))} cordoned, not by talosmith; `kubectl uncordon` ends that")
 
 
 def _workload(item: Object | None, kind: str, name: str) -> Verdict:

@@ -53,7 +53,7 @@ def _seen(node: KubeNode) -> KubeNodeSeen:
         name=node.name,
         ready=node.ready,
         version=node.kubelet,
-        schedulable=not node.cordoned,
+        cordoned_by=node.cordoned_by,
         reason="" if node.ready else node.reason,
         addresses=tuple(address for kind, address in node.addresses if kind == "InternalIP"),
     )

@@ -72,7 +72,7 @@ class KubeNodeSeen:
     name: str
     ready: bool
     version: str
-    schedulable: bool = True
+    cordoned_by: str = ""  # talosmith, Talos or other; empty: schedulable
     reason: str = ""
     addresses: tuple[str, ...] = ()
 

@@ -13,7 +13,9 @@ from talosmith.model.secret import Secret
 from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.operations.in_place import listed, refusal, remarks
 from talosmith.plan.builder import PlanBuilder
-from talosmith.plan.gate import judge, spoken
+from talosmith.plan.gate import as_effect, judge
+from talosmith.plan.step import StepKey
+from talosmith.steps.context import Context
 from talosmith.steps.machines import ResizeMachine, only_grows
 from talosmith.steps.nodes import ChangeConfig, Reboot
 
@@ -30,26 +32,27 @@ class _Turns:
     for: the change may be what heals them.
     """
 
-    def __init__(self, plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
+    def __init__(self, plan: PlanBuilder[Context], desired: Desired, observed: Observed) -> None:
         self._changing = {name for name, node in desired.nodes.items() if _differs(node, observed.nodes[name])}
         self._healing = plan.keys(lambda step: step.disruption == "none" and step.subject not in self._changing)
-        self._last = next(iter(plan.keys(lambda step: step.disruption == "reboot")[-1:]), "")
+        self._last = plan.keys(lambda step: step.disruption == "reboot")[-1:]
 
-    def take(self, wanted: DesiredNode, key: str, *, disturbing: bool) -> list[str]:
-        own = [f"machine/{wanted.name}/resize"] if key != f"machine/{wanted.name}/resize" else []
+    def take(self, wanted: DesiredNode, key: StepKey, *, disturbing: bool) -> list[StepKey]:
+        resize = ResizeMachine.key_of(wanted.name)
+        own = [resize.if_planned] if key != resize else []
         if not wanted.is_controlplane and not disturbing:
             return own
-        needs = [*own, *self._healing, *([self._last] if self._last else [])]
-        self._last = key
+        needs = [*own, *self._healing, *self._last]
+        self._last = [key]
         return needs
 
 
-def change_config(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
+def change_config(plan: PlanBuilder[Context], desired: Desired, observed: Observed) -> None:
     turns = _Turns(plan, desired, observed)
     running = observed.bootstrapped is not False
     refused: dict[str, list[str]] = {}
     told: dict[str, list[str]] = {}
-    for wanted in desired.nodes.values():
+    for wanted in _broken_first(desired, observed):
         seen = observed.nodes[wanted.name]
         if not seen.configured or seen.stranger:
             continue
@@ -74,12 +77,17 @@ def change_config(plan: PlanBuilder, desired: Desired, observed: Observed) -> No
         plan.note(f"{listed(names)}: {what}")
 
 
+def _broken_first(desired: Desired, observed: Observed) -> list[DesiredNode]:
+    """Nodes that are not ready come first: the change may repair them, and until then the gate stops the others."""
+    return sorted(desired.nodes.values(), key=lambda node: observed.nodes[node.name].ready)
+
+
 def _differs(wanted: DesiredNode, seen: NodeSeen) -> bool:
     return seen.configured and (seen.config_digest != wanted.digest or seen.pending_reboot)
 
 
 def _change(
-    plan: PlanBuilder,
+    plan: PlanBuilder[Context],
     turns: _Turns,
     observed: Observed,
     wanted: DesiredNode,
@@ -93,7 +101,7 @@ def _change(
     plan.add(action, reason, needs=turns.take(wanted, action.key, disturbing=bool(rebooting)), effect=effect)
 
 
-def resize(plan: PlanBuilder, desired: Desired, observed: Observed, *, possible: bool) -> None:
+def resize(plan: PlanBuilder[Context], desired: Desired, observed: Observed, *, possible: bool) -> None:
     turns = _Turns(plan, desired, observed)
     for wanted in desired.nodes.values():
         machine = observed.nodes[wanted.name].machine
@@ -132,4 +140,4 @@ def _difference(machine: Machine, spec: MachineSpec) -> str:
 def _effect(observed: Observed, wanted: DesiredNode) -> str:
     if not wanted.is_controlplane:
         return "its pods move or stop while it is away"
-    return spoken(judge("restart", wanted.name, observed.etcd()))
+    return as_effect(judge("restart", wanted.name, observed.etcd()))

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from talosmith.desired.target import Desired
 from talosmith.model.machines import Machine
 from talosmith.observed.world import NodeSeen, Observed, Unknown
-from talosmith.operations.removal import members_by_name, take_out
+from talosmith.operations.removal import Forecast, is_member_or_made_so, members_by_name, take_out
 from talosmith.plan.builder import PlanBuilder, Selection
 from talosmith.plan.step import Plan
+from talosmith.steps.context import Context
 from talosmith.steps.machines import DestroyMachine
 from talosmith.steps.removal import ResetNode
 
@@ -23,8 +24,9 @@ class DestroyOptions:
     creates: bool = True  # the provider made the machines, and takes them away; else they are reset and stay
 
 
-def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan:
-    plan = PlanBuilder("destroy", desired.cluster.name)
+def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan[Context]:
+    plan = PlanBuilder[Context]("destroy", desired.cluster.name)
+    forecast = Forecast(observed.etcd())
     goes_on = _goes_on(desired, observed, options.selection)
     for name, seen in observed.everybody.items():
         if options.selection.targets and name not in options.selection.targets:
@@ -33,7 +35,7 @@ def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan
             plan.block(f"it is not known whether {name} has a machine: {seen.machine.why}")
         elif isinstance(seen.machine, Machine) and _may_go(plan, name, seen, options):
             if goes_on:
-                _take_out(plan, observed, name, seen, options)
+                _take_out(plan, observed, name, seen, forecast, options)
             else:
                 _destroy(plan, name, options)
     if goes_on and any(name in desired.nodes for name in options.selection.targets):
@@ -48,7 +50,7 @@ def _goes_on(desired: Desired, observed: Observed, selection: Selection) -> bool
     return bool(selection.targets and staying)
 
 
-def _may_go(plan: PlanBuilder, name: str, seen: NodeSeen, options: DestroyOptions) -> bool:
+def _may_go(plan: PlanBuilder[Context], name: str, seen: NodeSeen, options: DestroyOptions) -> bool:
     if options.creates:  # found by its tags
         return True
     if seen.stranger:
@@ -58,16 +60,32 @@ def _may_go(plan: PlanBuilder, name: str, seen: NodeSeen, options: DestroyOption
     return seen.configured and not seen.stranger
 
 
-def _destroy(plan: PlanBuilder, name: str, options: DestroyOptions) -> None:
+def _destroy(plan: PlanBuilder[Context], name: str, options: DestroyOptions) -> None:
     if options.creates:
         plan.add(DestroyMachine(name), "it belongs to this cluster")
     else:
         plan.add(ResetNode(name), "it proves to be a node of this cluster")
 
 
-def _take_out(plan: PlanBuilder, observed: Observed, name: str, seen: NodeSeen, options: DestroyOptions) -> None:
-    """With all the care that a node gets which leaves the inventory."""
-    if seen.leads and not members_by_name(observed) and observed.bootstrapped is not False:
-        plan.block(f"whether etcd needs {name} is not known: no control plane says who its members are")
-        return
-    take_out(plan, observed, name, seen, "it was asked for", plan.keys(), creates=options.creates)
+def _take_out(
+    plan: PlanBuilder[Context],
+    observed: Observed,
+    name: str,
+    seen: NodeSeen,
+    forecast: Forecast,
+    options: DestroyOptions,
+) -> None:
+    """With all the care that a node gets which leaves the inventory.
+
+    Nothing in this plan heals etcd, so a removal that the gate would hold back is refused before anything is touched.
+    """
+    verdict = None
+    if is_member_or_made_so(observed, name, seen) and observed.bootstrapped is not False:
+        if not members_by_name(observed):
+            plan.block(f"whether etcd needs {name} is not known: no control plane lists etcd's members")
+            return
+        verdict = forecast.remove(name)
+        if not verdict:
+            plan.block(f"{name} stays: {verdict.reason}; repair the control plane first (`talosmith up`)")
+            return
+    take_out(plan, observed, name, seen, "it was asked for", plan.keys(), verdict, creates=options.creates)

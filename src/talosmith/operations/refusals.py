@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from talosmith.desired.target import Desired
 from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.plan.builder import PlanBuilder
 
 
-def refuse(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
+def refuse(plan: PlanBuilder[Any], desired: Desired, observed: Observed) -> None:
     taken = {address: name for name, seen in observed.everybody.items() for address in seen.places}
     for name, seen in observed.nodes.items():
         _stranger(plan, name, seen)
@@ -19,12 +20,12 @@ def refuse(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
         _version(plan, desired, name, seen)
 
 
-def _stranger(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
+def _stranger(plan: PlanBuilder[Any], name: str, seen: NodeSeen) -> None:
     if seen.stranger:
         plan.block(f"{name}: {seen.stranger}; nothing is done to machines that are not this cluster's")
 
 
-def _address(plan: PlanBuilder, name: str, wanted: str, seen: NodeSeen, taken: Mapping[str, str]) -> None:
+def _address(plan: PlanBuilder[Any], name: str, wanted: str, seen: NodeSeen, taken: Mapping[str, str]) -> None:
     """Neither a node's address changes in place nor the name at one: somebody would be waited for in vain."""
     if wanted in seen.places:
         return
@@ -40,7 +41,7 @@ def _address(plan: PlanBuilder, name: str, wanted: str, seen: NodeSeen, taken: M
         )
 
 
-def _version(plan: PlanBuilder, desired: Desired, name: str, seen: NodeSeen) -> None:
+def _version(plan: PlanBuilder[Any], desired: Desired, name: str, seen: NodeSeen) -> None:
     wanted = str(desired.cluster.talos_version)
     if seen.configured and isinstance(seen.talos_version, str) and seen.talos_version not in ("", wanted):
         plan.note(

@@ -1,6 +1,7 @@
-"""Taking out what the inventory no longer has, and what is lost: after everything else, one control plane at a time.
+"""Removal of nodes that the inventory no longer has, and of lost etcd members: last, one control plane at a time.
 
-Nothing is removed that did not answer: it may be well, and only out of sight.
+Nothing is removed that did not answer: it may be healthy, and only out of sight. Each removal is judged against etcd
+as it will be by then, after the joins and removals that are planned before it.
 """
 
 from __future__ import annotations
@@ -9,19 +10,40 @@ from talosmith.desired.target import Desired
 from talosmith.model.machines import Machine
 from talosmith.observed.world import EtcdMemberSeen, EtcdSeen, NodeSeen, Observed, Unknown
 from talosmith.plan.builder import PlanBuilder
-from talosmith.plan.gate import judge, spoken
-from talosmith.plan.step import Action
+from talosmith.plan.gate import EtcdView, Verdict, as_effect, judge
+from talosmith.plan.step import Action, StepKey
+from talosmith.steps.context import Context
 from talosmith.steps.etcd import LeaveEtcd, RemoveMember
 from talosmith.steps.kubernetes import DeleteNode, Drain
 from talosmith.steps.machines import DestroyMachine
+from talosmith.steps.nodes import Joined
 from talosmith.steps.removal import ResetNode
 
-MANY = 2  # nodes that may go without being asked for twice
+MANY = 2  # nodes that may be removed with a plain yes
 
 
-def forget_lost_members(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
+class Forecast:
+    """etcd as it will be when a step is reached: every planned join and removal changes it."""
+
+    def __init__(self, etcd: EtcdView | None) -> None:
+        self.etcd = etcd
+
+    def join(self, name: str) -> None:
+        if self.etcd is not None:
+            self.etcd = self.etcd.with_healthy(name)
+
+    def remove(self, name: str) -> Verdict:
+        """The verdict of the gate for this removal; the next one is judged as if it had happened."""
+        verdict = judge("remove", name, self.etcd)
+        if self.etcd is not None:
+            self.etcd = self.etcd.without(name)
+        return verdict
+
+
+def remove_lost_members(plan: PlanBuilder[Context], desired: Desired, observed: Observed, forecast: Forecast) -> None:
     """A control plane that comes back empty joins as a new member; the old one must be out before."""
     members = members_by_name(observed)
+    before: list[StepKey] = []
     for wanted in desired.nodes.values():
         seen = observed.nodes[wanted.name]
         if seen.machine is not None and seen.stage != "maintenance":
@@ -30,17 +52,22 @@ def forget_lost_members(plan: PlanBuilder, desired: Desired, observed: Observed)
             continue
         for member in members.get(wanted.name, []):
             why = "its machine is gone" if seen.machine is None else "it is empty"
-            plan.add(
-                RemoveMember(wanted.name, member.id),
-                f"{why}, and etcd still counts it",
-                effect=spoken(judge("remove", wanted.name, observed.etcd())),
-            )
+            removal = RemoveMember(wanted.name, member.id)
+            effect = as_effect(forecast.remove(wanted.name))
+            before = [plan.add(removal, f"{why}, and etcd still counts it", needs=before, effect=effect)]
         if seen.machine is None and isinstance(observed.kubernetes, dict) and wanted.name in observed.kubernetes:
-            plan.add(DeleteNode(wanted.name), "its machine is gone", needs=(f"etcd/{wanted.name}/remove",))
+            needs = (RemoveMember.key_of(wanted.name).if_planned,)
+            plan.add(DeleteNode(wanted.name), "its machine is gone", needs=needs)
 
 
-def remove_others(plan: PlanBuilder, observed: Observed, *, creates: bool) -> None:
-    gone: dict[str, list[str]] = {}  # by name: the steps that take it out
+def remove_others(
+    plan: PlanBuilder[Context], desired: Desired, observed: Observed, forecast: Forecast, *, creates: bool
+) -> None:
+    """What the inventory no longer has."""
+    for node in desired.controlplanes:
+        if plan.has(Joined.key_of(node.name)):
+            forecast.join(node.name)
+    gone: dict[str, list[StepKey]] = {}  # by name: the steps that remove it
     before = plan.keys()
     for name, seen in observed.others.items():
         if seen.stranger:
@@ -49,14 +76,16 @@ def remove_others(plan: PlanBuilder, observed: Observed, *, creates: bool) -> No
             why = seen.stage.why if isinstance(seen.stage, Unknown) else "its machine is not known"
             plan.note(f"{name} is not in the inventory, but nothing is removed that does not answer: {why}")
         elif seen.machine is None and not creates:
-            plan.note(f"{name} is in the cluster, but not in the inventory, and nobody knows where it is")
+            plan.note(f"{name} is in the cluster, but not in the inventory, and its address is not known")
         else:
-            gone[name] = take_out(
-                plan, observed, name, seen, "the inventory no longer has it", before, creates=creates
-            )
+            reason = "the inventory no longer has it"
+            verdict = forecast.remove(name) if is_member_or_made_so(observed, name, seen) else None
+            gone[name] = take_out(plan, observed, name, seen, reason, before, verdict, creates=creates)
             before = [*before, *gone[name]]
-    erased = {name: [key for key in keys if key.endswith("/reset")] for name, keys in gone.items()}
-    leading = {name: keys for name, keys in gone.items() if _leads(observed, name, observed.others[name])}
+    erased = {name: [key for key in keys if key == ResetNode.key_of(name)] for name, keys in gone.items()}
+    leading = {
+        name: keys for name, keys in gone.items() if is_member_or_made_so(observed, name, observed.others[name])
+    }
     if any(erased.values()):  # no tag tells that they were ours
         _confirm(plan, "nodes that the inventory does not have are erased", erased)
     elif leading:
@@ -65,29 +94,34 @@ def remove_others(plan: PlanBuilder, observed: Observed, *, creates: bool) -> No
         _confirm(plan, f"{len(gone)} nodes are removed", gone)
 
 
-def _confirm(plan: PlanBuilder, what: str, gone: dict[str, list[str]]) -> None:
+def _confirm(plan: PlanBuilder[Context], what: str, gone: dict[str, list[StepKey]]) -> None:
     names = [name for name, keys in gone.items() if keys]
     plan.confirm(f"{what}: {', '.join(names)}", of=[key for name in names for key in gone[name]])
 
 
 def take_out(
-    plan: PlanBuilder,
+    plan: PlanBuilder[Context],
     observed: Observed,
     name: str,
     seen: NodeSeen,
     reason: str,
-    before: list[str],
+    before: list[StepKey],
+    verdict: Verdict | None,
     *,
     creates: bool,
-) -> list[str]:
-    """Out of a cluster that goes on. One after the other: what comes next needs all of it."""
-    actions: list[Action] = []
+) -> list[StepKey]:
+    """Out of a cluster that goes on. One after the other: what comes next needs all of it.
+
+    `verdict` is the gate's on the removal, for a control plane.
+    """
+    actions: list[Action[Context]] = []
     registered = isinstance(observed.kubernetes, dict) and name in observed.kubernetes
     alive = seen.configured and not seen.stranger
+    members = members_by_name(observed).get(name, [])[:1]
     if registered and alive:
-        actions.append(Drain(name))
-    members = members_by_name(observed).get(name, [])
-    actions += [LeaveEtcd(name) if alive else RemoveMember(name, member.id) for member in members[:1]]
+        actions.append(Drain(name, controlplane=bool(members)))
+    leaving: list[Action[Context]] = [LeaveEtcd(name) if alive else RemoveMember(name, one.id) for one in members]
+    actions += leaving
     has_machine = isinstance(seen.machine, Machine)
     if has_machine and alive and not creates:
         actions.append(ResetNode(name))  # while Kubernetes still tells where it is
@@ -95,24 +129,19 @@ def take_out(
         actions.append(DeleteNode(name))
     if has_machine and creates:
         actions.append(DestroyMachine(name))
-    effect = spoken(judge("remove", name, observed.etcd())) if _leads(observed, name, seen) else ""
-    keys: list[str] = []
+    effect = as_effect(verdict) if verdict is not None else ""
+    out_of_etcd = [action.key for action in leaving]
+    keys: list[StepKey] = []
     for action in actions:
-        leaving = action.key.startswith("etcd/")
-        out_of_etcd = [key for key in keys if key.startswith("etcd/")] if action.disruption == "wipe" else []
-        keys.append(
-            plan.add(
-                action,
-                reason,
-                needs=[*before, *keys],
-                never_without=out_of_etcd,
-                effect=effect if leaving else "",
-            )
-        )
+        is_leaving = action.key in out_of_etcd
+        required = out_of_etcd if action.disruption == "wipe" and not is_leaving else []
+        needs = [*before, *keys]
+        keys.append(plan.add(action, reason, needs=needs, requires=required, effect=effect if is_leaving else ""))
     return keys
 
 
-def _leads(observed: Observed, name: str, seen: NodeSeen) -> bool:
+def is_member_or_made_so(observed: Observed, name: str, seen: NodeSeen) -> bool:
+    """Whether its removal is a matter of etcd: a member, or a machine that was created as a control plane."""
     return seen.leads or name in members_by_name(observed)
 
 

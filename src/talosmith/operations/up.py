@@ -1,8 +1,8 @@
 """Bring a cluster up, or back to what the inventory says, with as little disturbance as that takes.
 
-The whole of it is `build`. Read it aloud: refuse what cannot be meant; make machines; give configs; start etcd once;
-wait for the API and for every node; change what has changed, one control plane at a time; take away what is no longer
-wanted, last; look whether all is well.
+The whole of it is `build`. Read it aloud: refuse what cannot be meant; remove lost etcd members; create machines;
+apply configs; bootstrap etcd once; wait for the API and for every node; change what has changed, one control plane at
+a time; remove what is no longer wanted, last; check that the cluster is healthy.
 """
 
 from __future__ import annotations
@@ -11,136 +11,186 @@ from dataclasses import dataclass, field
 
 from talosmith.desired.target import Desired
 from talosmith.model.machines import Machine
-from talosmith.observed.world import NodeSeen, Observed, Unknown
+from talosmith.observed.world import KubeNodeSeen, NodeSeen, Observed, Unknown
 from talosmith.operations.changes import change_config, resize
 from talosmith.operations.refusals import refuse
-from talosmith.operations.removal import forget_lost_members, remove_others
+from talosmith.operations.removal import Forecast, members_by_name, remove_lost_members, remove_others
 from talosmith.plan.builder import PlanBuilder, Selection
 from talosmith.plan.step import Plan
 from talosmith.steps.cluster import Healthy
-from talosmith.steps.etcd import BootstrapEtcd
+from talosmith.steps.context import Context
+from talosmith.steps.etcd import BootstrapEtcd, RemoveMember
 from talosmith.steps.files import WriteKubeconfig, WriteTalosconfig
-from talosmith.steps.kubernetes import ControlPlaneUp
+from talosmith.steps.kubernetes import ControlPlaneUp, DeleteNode, Uncordon
 from talosmith.steps.machines import CreateMachine, ForgetSeed, PowerOn
-from talosmith.steps.nodes import FirstConfig, Joined
-
-CONTROL_PLANE = "cluster/controlplane"
+from talosmith.steps.nodes import FirstConfig, Joined, Reboot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpOptions:
     selection: Selection = field(default_factory=Selection)
-    creates: bool = True  # the provider makes machines, and takes them away
+    creates: bool = True  # the provider creates machines, and deletes them
     resizes: bool = False
     forgets_seeds: bool = False  # it gives machines a seed that can be taken away again
     missing_files: tuple[str, ...] = ("talosconfig", "kubeconfig")
     health_limit: float = 900.0
 
 
-def build(desired: Desired, observed: Observed, options: UpOptions) -> Plan:
-    plan = PlanBuilder("up", desired.cluster.name)
+def build(desired: Desired, observed: Observed, options: UpOptions) -> Plan[Context]:
+    plan = PlanBuilder[Context]("up", desired.cluster.name)
+    forecast = Forecast(observed.etcd())
     refuse(plan, desired, observed)
-    forget_lost_members(plan, desired, observed)
+    remove_lost_members(plan, desired, observed, forecast)
     for name in desired.nodes:
         _machine(plan, name, observed.nodes[name])
-        _first_config(plan, name, observed.nodes[name])
+        _first_config(plan, observed, name, observed.nodes[name])
     _bootstrap(plan, desired, observed)
     _api(plan, observed)
     for name in desired.nodes:
-        _joined(plan, name, observed.nodes[name])
+        _joined(plan, observed, name, observed.nodes[name])
+        _uncordon(plan, name, observed.nodes[name])
         if options.forgets_seeds:
             _seed(plan, name, observed.nodes[name])
     resize(plan, desired, observed, possible=options.resizes)
     change_config(plan, desired, observed)
-    remove_others(plan, observed, creates=options.creates)
+    remove_others(plan, desired, observed, forecast, creates=options.creates)
     _files(plan, desired, options)
     _health(plan, options)
     return plan.freeze(options.selection)
 
 
-def _health(plan: PlanBuilder, options: UpOptions) -> None:
+def _health(plan: PlanBuilder[Context], options: UpOptions) -> None:
     """Of the whole cluster; where a part is left out on purpose, it would be waited for in vain."""
     chosen = options.selection
-    left_out = plan.keys(lambda step: not chosen.has(step) and not step.key.startswith("files/"))
-    if left_out and not chosen.names(Healthy.name):
+    left_out = plan.keys(lambda step: not chosen.has(step) and step.stage != "files")
+    if left_out and not chosen.names(Healthy.key_of()):
         if chosen.skip:
-            plan.note("a part is left out, so whether the cluster is healthy is not looked at")
+            plan.note("steps are left out, so whether the cluster is healthy is not checked")
     elif plan.keys():
-        plan.add(Healthy(options.health_limit), "something was done", needs=plan.keys())
+        plan.add(Healthy(options.health_limit), "cluster changed in this run", needs=plan.keys())
 
 
-def _machine(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
+def _machine(plan: PlanBuilder[Context], name: str, seen: NodeSeen) -> None:
     if seen.machine is None:
         plan.add(
             CreateMachine(name),
-            "there is no machine for it",
-            needs=(f"node/{name}/deleted",),
-            never_without=(f"etcd/{name}/remove",),
+            "machine does not exist",
+            needs=(DeleteNode.key_of(name).if_planned,),
+            requires=(RemoveMember.key_of(name).if_planned,),
         )
     elif isinstance(seen.machine, Machine) and seen.machine.power == "off":
-        plan.add(PowerOn(name), "its machine is off")
-        plan.note(f"{name} is off: whether its config is the inventory's is seen once it is on")
+        plan.add(PowerOn(name), "machine is off")
+        plan.note(f"{name} is off: whether its config is in sync is seen once it is on")
 
 
-def _first_config(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
-    if seen.configured or seen.stranger:
+def _first_config(plan: PlanBuilder[Context], observed: Observed, name: str, seen: NodeSeen) -> None:
+    if seen.configured or seen.stranger or _membership(observed, name, seen):
         return
     if seen.stage == "maintenance":
-        reason = "it waits for a config in maintenance mode"
+        reason = "waits for its config in maintenance mode"
     elif isinstance(seen.stage, Unknown):
-        reason = f"it does not answer yet: {seen.stage.why}"
+        reason = f"does not answer yet: {seen.stage.why}"
+    elif seen.machine is not None:
+        reason = "is off, and neither etcd nor Kubernetes lists it"
     else:
-        reason = "it comes up without one"
+        reason = "a new machine has no config"
     plan.add(
         FirstConfig(name),
         reason,
-        needs=(f"machine/{name}/power",),
-        never_without=(f"machine/{name}", f"etcd/{name}/remove"),
+        needs=(PowerOn.key_of(name).if_planned,),
+        requires=(CreateMachine.key_of(name).if_planned, RemoveMember.key_of(name).if_planned),
     )
 
 
-def _bootstrap(plan: PlanBuilder, desired: Desired, observed: Observed) -> None:
-    """The first control plane of the inventory, unless etcd is somewhere. Nobody else is ever chosen."""
+def _membership(observed: Observed, name: str, seen: NodeSeen) -> str:
+    """What proves that a node which is off or does not answer is a member already; empty: nothing does.
+
+    One that answers in maintenance mode, or whose machine is gone, has lost its config whatever the lists say.
+    """
+    if seen.machine is None or seen.stage == "maintenance":
+        return ""
+    listed = [
+        *(["etcd"] if name in members_by_name(observed) else []),
+        *(["Kubernetes"] if isinstance(seen.kube, KubeNodeSeen) else []),
+    ]
+    return " and ".join(listed)
+
+
+def _bootstrap(plan: PlanBuilder[Context], desired: Desired, observed: Observed) -> None:
+    """The first control plane of the inventory, unless etcd is somewhere. No other one is ever chosen."""
     if observed.bootstrapped is True:
         return
     names = [node.name for node in desired.controlplanes]
     running = [node.name for node in desired.workers if observed.nodes[node.name].ready]
     if observed.bootstrapped is False and running:
         text = f"{', '.join(running)} ran in a cluster whose etcd is gone; a new one is empty"
-        plan.confirm(text, of=(BootstrapEtcd.name,))
+        plan.confirm(text, of=(BootstrapEtcd.key_of(),))
     reason = "no control plane has etcd data"
     if isinstance(observed.bootstrapped, Unknown):
-        reason = "no control plane is known to have etcd data; all are asked again before it is started"
+        reason = "no control plane is known to have etcd data; all are asked again before the bootstrap"
     # First configs only: a changed one waits for a cluster that runs.
-    configs = [key for name in names if plan.has(key := f"node/{name}/config")]
+    configs = [key for name in names if plan.has(key := FirstConfig.key_of(name))]
     plan.add(BootstrapEtcd(names[0]), reason, needs=configs)
 
 
-def _api(plan: PlanBuilder, observed: Observed) -> None:
+def _api(plan: PlanBuilder[Context], observed: Observed) -> None:
     if isinstance(observed.kubernetes, Unknown) or observed.kubernetes is None:
         why = observed.kubernetes.why if isinstance(observed.kubernetes, Unknown) else "there is no cluster yet"
-        plan.add(ControlPlaneUp(), why, needs=["etcd/bootstrap", *plan.keys(lambda step: "/power" in step.key)])
+        powered = [PowerOn.key_of(name).if_planned for name in observed.nodes]
+        plan.add(ControlPlaneUp(), why, needs=[BootstrapEtcd.key_of().if_planned, *powered])
 
 
-def _joined(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
-    touched = any(plan.has(key) for key in (f"machine/{name}", f"machine/{name}/power", f"node/{name}/config"))
-    if touched or (seen.configured and not seen.ready):
-        reason = "it is new" if touched else "; ".join(seen.unmet) or "it is not ready"
-        needs = (f"machine/{name}/power", f"node/{name}/reboot", CONTROL_PLANE)
-        plan.add(Joined(name), reason, needs=needs, never_without=(f"node/{name}/config",))
+def _joined(plan: PlanBuilder[Context], observed: Observed, name: str, seen: NodeSeen) -> None:
+    touched = any(plan.has(key) for key in (CreateMachine.key_of(name), FirstConfig.key_of(name)))
+    member = "" if seen.configured else _membership(observed, name, seen)
+    if touched:
+        reason = "new node"
+    elif plan.has(PowerOn.key_of(name)):
+        reason = f"is a member by {member}" if member else "machine is switched on"
+    elif member and isinstance(seen.stage, Unknown) and not seen.stranger:
+        reason = f"is a member by {member}, and does not answer: {seen.stage.why}"
+        plan.note(
+            f"{name} is a member of this cluster and does not answer: `up` waits for it; switch it on, or remove it "
+            f"with `talosmith destroy --target {name}`"
+        )
+    elif seen.configured and not seen.ready:
+        reason = "; ".join(seen.unmet) or "node is not ready"
+    else:
+        return
+    needs = (PowerOn.key_of(name), Reboot.key_of(name), ControlPlaneUp.key_of())
+    plan.add(
+        Joined(name),
+        reason,
+        needs=[key.if_planned for key in needs],
+        requires=(FirstConfig.key_of(name).if_planned,),
+    )
 
 
-def _seed(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
+def _uncordon(plan: PlanBuilder[Context], name: str, seen: NodeSeen) -> None:
+    """A cordon of ours on a node that stays was left by a removal that did not finish."""
+    if not isinstance(seen.kube, KubeNodeSeen) or plan.has(DeleteNode.key_of(name)):
+        return
+    if seen.kube.cordoned_by == "talosmith":
+        reason = "cordoned by talosmith for a removal that did not finish"
+        needs = (Joined.key_of(name).if_planned, ControlPlaneUp.key_of().if_planned)
+        plan.add(Uncordon(name), reason, needs=needs)
+    elif seen.kube.cordoned_by == "other":
+        plan.note(f"{name} is cordoned, not by talosmith: left as it is; `kubectl uncordon {name}` ends that")
+
+
+def _seed(plan: PlanBuilder[Context], name: str, seen: NodeSeen) -> None:
     """Not before the node is ready: until then its config may be nowhere else."""
-    if plan.has(f"machine/{name}") or (isinstance(seen.machine, Machine) and seen.machine.seeded):
-        plan.add(ForgetSeed(name), "it has its config on its own disk then", never_without=(f"node/{name}/joined",))
+    if plan.has(CreateMachine.key_of(name)) or (isinstance(seen.machine, Machine) and seen.machine.seeded):
+        reason = "the node keeps its config on its own disk by then"
+        plan.add(ForgetSeed(name), reason, requires=(Joined.key_of(name).if_planned,))
 
 
-def _files(plan: PlanBuilder, desired: Desired, options: UpOptions) -> None:
-    configs = plan.keys(lambda step: step.key.endswith("/config"))
+def _files(plan: PlanBuilder[Context], desired: Desired, options: UpOptions) -> None:
+    configs = [key for name in desired.nodes if plan.has(key := FirstConfig.key_of(name))]
+    reason = "missing, expired or for another endpoint"
     if "talosconfig" in options.missing_files:
-        plan.add(WriteTalosconfig(), "there is none that serves", needs=configs)
+        plan.add(WriteTalosconfig(), reason, needs=configs)
     if "kubeconfig" in options.missing_files:
         # Control planes write it, with the endpoint that their config has.
-        leading = [key for node in desired.controlplanes if (key := f"node/{node.name}/config") in configs]
-        plan.add(WriteKubeconfig(), "there is none that serves", needs=[CONTROL_PLANE, *leading])
+        leading = [key for node in desired.controlplanes if (key := FirstConfig.key_of(node.name)) in configs]
+        plan.add(WriteKubeconfig(), reason, needs=[ControlPlaneUp.key_of().if_planned, *leading])

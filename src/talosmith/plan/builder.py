@@ -5,87 +5,90 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import Any, Generic
 
 from talosmith.errors import UsageError
-from talosmith.plan.step import Action, Plan, Step
+from talosmith.plan.step import Action, C, Plan, Step, StepKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which steps of a plan are meant: patterns of step keys, and names of nodes. Nothing said: all."""
+    """Which steps of a plan are meant: patterns of step keys, and names of nodes. Empty: all of them."""
 
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
 
-    def has(self, step: Step) -> bool:
+    def has(self, step: Step[Any]) -> bool:
         if self.targets and step.subject not in self.targets:
             return False
         if self.only and not any(fnmatchcase(step.key, pattern) for pattern in self.only):
             return False
         return not any(fnmatchcase(step.key, pattern) for pattern in self.skip)
 
-    def names(self, key: str) -> bool:
-        """Whether just this was asked for."""
+    def names(self, key: StepKey) -> bool:
+        """Whether just this step was asked for."""
         return any(fnmatchcase(key, pattern) for pattern in self.only)
 
 
-class PlanBuilder:
+class PlanBuilder(Generic[C]):
     def __init__(self, operation: str, cluster: str) -> None:
         self._operation = operation
         self._cluster = cluster
-        self._steps: dict[str, Step] = {}
-        self._bound: dict[str, tuple[str, ...]] = {}
+        self._steps: dict[StepKey, Step[C]] = {}
+        self._requires: dict[StepKey, tuple[StepKey, ...]] = {}
         self._notes: list[str] = []
         self._blocked: list[str] = []
-        self._confirm: list[tuple[str, tuple[str, ...]]] = []
+        self._confirm: list[tuple[str, tuple[StepKey, ...]]] = []
 
     def add(
         self,
-        action: Action,
+        action: Action[C],
         reason: str,
         *,
-        needs: Iterable[str] = (),
-        never_without: Iterable[str] = (),
+        needs: Iterable[StepKey] = (),
+        requires: Iterable[StepKey] = (),
         effect: str = "",
-    ) -> str:
-        """The step's key. Needs may name steps that come later, or never come: then they are not needed.
+    ) -> StepKey:
+        """Plan a step; its key. Edges may name steps that are added later.
 
-        Who selects steps may leave out what is needed, and answers for it; but not what a step is `never_without`.
+        An edge to a step that the plan never gets is an error, unless it is marked (`StepKey.if_planned`). A
+        selection may leave out a step that is needed; a step that is required takes along whatever requires it.
         """
         if action.key in self._steps:
             raise AssertionError(f"{action.key} is planned twice")
-        self._bound[action.key] = tuple(never_without)
-        all_needs = (*needs, *self._bound[action.key])
-        self._steps[action.key] = Step(action=action, reason=reason, needs=all_needs, effect=effect)
+        self._requires[action.key] = tuple(requires)
+        edges = (*needs, *self._requires[action.key])
+        self._steps[action.key] = Step(action=action, reason=reason, needs=edges, effect=effect)
         return action.key
 
-    def has(self, key: str) -> bool:
+    def has(self, key: StepKey) -> bool:
         return key in self._steps
 
-    def keys(self, where: Callable[[Step], bool] = lambda step: True) -> list[str]:
+    def keys(self, where: Callable[[Step[C]], bool] = lambda step: True) -> list[StepKey]:
         return [key for key, step in self._steps.items() if where(step)]
 
     def note(self, text: str) -> None:
         self._notes.append(text)
 
     def block(self, text: str) -> None:
-        """The plan is not to be run at all, for this reason."""
+        """The plan must not be run at all, for this reason."""
         self._blocked.append(text)
 
-    def confirm(self, text: str, of: Iterable[str]) -> None:
+    def confirm(self, text: str, of: Iterable[StepKey]) -> None:
         """A plain yes is not enough for these steps."""
         self._confirm.append((text, tuple(of)))
 
-    def freeze(self, selection: Selection | None = None) -> Plan:
+    def freeze(self, selection: Selection | None = None) -> Plan[C]:
+        self._check_edges()
         chosen = selection or Selection()
         steps = {key: step for key, step in self._steps.items() if chosen.has(step)}
-        unbound = self._unbound(steps)
-        steps = {key: step for key, step in steps.items() if key not in unbound}
-        also = ", ".join(f"{key} (never without {missing})" for key, missing in unbound.items())
+        incomplete = self._incomplete(steps)
+        steps = {key: step for key, step in steps.items() if key not in incomplete}
+        also = ", ".join(f"{key} (requires {missing})" for key, missing in incomplete.items())
         if self._steps and not steps and (chosen.only or chosen.targets):
-            hint = f"not done: {also}" if also else f"it has {', '.join(self._steps)}"
-            raise UsageError("none of the plan's steps is chosen", hint=hint)
+            hint = f"left out: {also}" if also else f"steps of this plan: {', '.join(self._steps)}"
+            raise UsageError("none of the plan's steps is selected", hint=hint)
         kept = [
             replace(step, needs=tuple(dict.fromkeys(need for need in step.needs if need in steps)))
             for step in steps.values()
@@ -99,14 +102,22 @@ class PlanBuilder:
             confirm=tuple(text for text, of in self._confirm if any(key in steps for key in of)),
         )
 
-    def _unbound(self, chosen: Iterable[str]) -> dict[str, str]:
-        """Of the chosen steps those that must not be done, each with the step it lacks; and who lacks those."""
-        staying, found = dict.fromkeys(chosen), dict[str, str]()
+    def _check_edges(self) -> None:
+        """A misspelt or forgotten edge must not pass as “nothing to wait for”."""
+        edges = [(key, need) for key, step in self._steps.items() for need in step.needs]
+        edges += [(StepKey("confirmation"), key) for _, of in self._confirm for key in of]
+        for key, need in edges:
+            if need not in self._steps and not need.is_optional:
+                raise AssertionError(f"{key} needs {need}, and the plan has no such step")
+
+    def _incomplete(self, chosen: Iterable[StepKey]) -> dict[StepKey, StepKey]:
+        """The chosen steps that lack a required step, each with the one it lacks, and whatever requires those."""
+        staying, found = dict.fromkeys(chosen), dict[StepKey, StepKey]()
         while True:
             lacking = {
                 key: need
                 for key in staying
-                for need in self._bound[key]
+                for need in self._requires[key]
                 if need in self._steps and need not in staying
             }
             if not lacking:
@@ -115,11 +126,11 @@ class PlanBuilder:
             staying = {key: None for key in staying if key not in lacking}
 
 
-def ordered(steps: Sequence[Step]) -> tuple[Step, ...]:
+def ordered(steps: Sequence[Step[C]]) -> tuple[Step[C], ...]:
     """Each after what it needs, otherwise as they came; raises if they need each other in a circle."""
     by_key = {step.key: step for step in steps}
-    placed: dict[str, Step] = {}
-    entered: set[str] = set()
+    placed: dict[StepKey, Step[C]] = {}
+    entered: set[StepKey] = set()
     for first in by_key:
         path = [first]
         while path:

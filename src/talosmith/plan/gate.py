@@ -1,14 +1,15 @@
-"""The one gate that every disruptive act on a control plane passes.
+"""The verdicts of the one gate that every disruptive act on a control plane passes, before the act and after it.
 
-From Talos 1.13 on a node no longer looks at etcd before it upgrades itself, and `reset` only tries to leave. So the
-proof is made here: etcd has a quorum now, will have one while the act lasts and after it, its members agree about who
-they are, nobody is a learner, nothing is alarmed, and no other control plane is away. What is not known counts
-against it.
+From Talos 1.13 on a node no longer checks etcd before an upgrade, and `reset` only tries to leave. So the proof is
+made here. Before: etcd has quorum now, keeps it during the act and after it, its members agree on the member list,
+there is no learner and no alarm, and no other control plane's API is down. After: the control plane is back, and no
+other one was lost. What is not known counts against the act.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Act = Literal["restart", "remove"]  # away for a while, or for good
@@ -25,7 +26,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class EtcdView:
-    """All that was found out about etcd. `agreed`: every member that was asked named the same members."""
+    """All that was found out about etcd. `agreed`: every member that was asked listed the same members."""
 
     members: tuple[Member, ...]
     agreed: bool = True
@@ -34,6 +35,17 @@ class EtcdView:
     @property
     def voters(self) -> tuple[Member, ...]:
         return tuple(member for member in self.members if not member.learner)
+
+    def member(self, name: str) -> Member | None:
+        return next((member for member in self.members if member.name == name), None)
+
+    def without(self, name: str) -> EtcdView:
+        """As it will be once this member is removed: what the next removal of a plan is judged against."""
+        return replace(self, members=tuple(member for member in self.members if member.name != name))
+
+    def with_healthy(self, name: str) -> EtcdView:
+        """As it will be once this control plane has joined, or is back."""
+        return replace(self, members=(*self.without(name).members, Member(name, True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,42 +61,84 @@ def majority(voters: int) -> int:
     return voters // 2 + 1
 
 
-def judge(act: Act, name: str, etcd: EtcdView | None, *, away: frozenset[str] = frozenset()) -> Verdict:
-    """Whether the control plane `name` may be restarted or removed; `away` are others that are being worked on."""
+def judge(act: Act, name: str, etcd: EtcdView | None, apis: Mapping[str, str] | None = None) -> Verdict:
+    """Whether the control plane `name` may be restarted or removed now.
+
+    `apis`: by control plane why its Kubernetes API is not ready, empty if it is; None if not looked at, as in a plan:
+    the gate looks again at the time of the act.
+    """
     if etcd is None or not etcd.members:
         return _no("the state of etcd is not known")
-    refused = _unsettled(name, act, etcd, away)
-    if refused is not None:
-        return refused
-    target = next((member for member in etcd.members if member.name == name), None)
+    for refused in (_unsettled(name, act, etcd), _api_down(name, apis or {})):
+        if refused is not None:
+            return refused
+    target = etcd.member(name)
     voters = len(etcd.voters)
     healthy = sum(member.healthy for member in etcd.voters)
     if healthy < majority(voters):
         return _no(f"etcd has no quorum: {healthy} of {voters} members are healthy, {majority(voters)} are needed")
     if target is None or target.learner:
-        return _yes(f"`{name}` has no vote in etcd; {healthy} of {voters} members stay")
+        return _yes(f"`{name}` has no vote in etcd; {healthy} of {voters} members stay healthy")
     left = healthy - target.healthy
     if act == "restart":
         return _restart(name, voters, left)
     return _remove(name, voters, left)
 
 
-def spoken(verdict: Verdict) -> str:
-    """What the gate would say now, for a plan: at the time of the act it is asked again, and holds it back."""
+def judge_after(
+    act: Act,
+    name: str,
+    before: EtcdView,
+    etcd: EtcdView | None,
+    apis_before: Mapping[str, str],
+    apis: Mapping[str, str],
+) -> Verdict:
+    """Whether the act is over: `name` is back (or gone), and whatever was healthy before still is."""
+    if etcd is None or not etcd.members:
+        return _no("the state of etcd is not known")
+    expected = {member.name for member in before.members if member.healthy and member.name != name}
+    ready = {one for one, why in apis_before.items() if not why and one != name}
+    member = etcd.member(name)
+    if act == "remove":
+        if member is not None:
+            return _no(f"`{name}` is still an etcd member")
+    else:
+        ready.add(name)
+        if before.member(name) is not None:
+            expected.add(name)
+    if not etcd.agreed:
+        return _no("etcd members list different members")
+    lost = sorted(one for one in expected if not ((found := etcd.member(one)) and found.healthy))
+    if lost:
+        return _no(f"the etcd member of `{lost[0]}` is not healthy")
+    down = sorted(one for one in ready if apis.get(one, "not asked"))
+    if down:
+        return _no(f"the Kubernetes API of `{down[0]}` is not ready: {apis.get(down[0], 'not asked')}")
+    back = "is removed" if act == "remove" else "is back"
+    return _yes(f"`{name}` {back}; {len(expected)} of {len(etcd.voters)} etcd members are healthy")
+
+
+def as_effect(verdict: Verdict) -> str:
+    """The verdict as a plan shows it: at the time of the act the gate judges again, and holds the act back."""
     return verdict.reason if verdict.allowed else f"held back as long as this is so: {verdict.reason}"
 
 
-def _unsettled(name: str, act: Act, etcd: EtcdView, away: frozenset[str]) -> Verdict | None:
-    others = sorted(away - {name})
-    if others:
-        return _no(f"`{others[0]}` is being worked on; one control plane at a time")
+def _unsettled(name: str, act: Act, etcd: EtcdView) -> Verdict | None:
     if not etcd.agreed:
-        return _no("etcd's members do not agree about who they are")
+        return _no("etcd members list different members")
     if etcd.alarms:
         return _no(f"etcd has raised an alarm: {', '.join(etcd.alarms)}")
     learners = [member.name for member in etcd.members if member.learner]
-    if learners and not (act == "remove" and learners == [name]):  # one that never catches up may go
-        return _no(f"`{learners[0]}` is still learning; it must be promoted first")
+    if learners and not (act == "remove" and learners == [name]):  # one that never catches up may be removed
+        return _no(f"`{learners[0]}` is still a learner; it must be promoted first")
+    return None
+
+
+def _api_down(name: str, apis: Mapping[str, str]) -> Verdict | None:
+    """Never two control planes down at once. One that is down itself may be acted on: that is how it is repaired."""
+    down = sorted(one for one, why in apis.items() if why and one != name)
+    if down and not apis.get(name):
+        return _no(f"the Kubernetes API of `{down[0]}` is not ready: {apis[down[0]]}")
     return None
 
 

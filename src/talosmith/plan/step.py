@@ -10,10 +10,38 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 Disruption = Literal["none", "restart", "reboot", "drain", "wipe"]  # from harmless to final
 SEVERITY: Mapping[Disruption, int] = {"none": 0, "restart": 1, "reboot": 2, "drain": 3, "wipe": 4}
+# What a step belongs to, in the order in which a bring-up passes them: the points of the final checklist.
+Stage = Literal["machines", "configs", "etcd", "api", "nodes", "seeds", "health", "files", "removal", ""]
+
+C = TypeVar("C")
+C_contra = TypeVar("C_contra", contravariant=True)
+
+
+class StepKey(str):
+    """The name of a step: area, subject (a node, or empty), verb (may be empty). Written `node/cp-2/config`.
+
+    Action classes make the keys, so a misspelt edge of a plan is a name that does not exist, not a string like any
+    other. A key is a string for whatever only shows or stores it.
+    """
+
+    area: str
+    subject: str
+    verb: str
+    is_optional: bool
+
+    def __new__(cls, area: str, subject: str = "", verb: str = "", *, is_optional: bool = False) -> StepKey:
+        key = super().__new__(cls, "/".join(filter(None, (area, subject, verb))))
+        key.area, key.subject, key.verb, key.is_optional = area, subject, verb, is_optional
+        return key
+
+    @property
+    def if_planned(self) -> StepKey:
+        """The same key as an optional edge: ignored if the plan has no such step."""
+        return StepKey(self.area, self.subject, self.verb, is_optional=True)
 
 
 class Report(Protocol):
@@ -22,15 +50,19 @@ class Report(Protocol):
     def __call__(self, text: str, hint: str = "") -> None: ...
 
 
-class Action(Protocol):
-    """A verb bound to what it acts on, such as “apply its config” to `cp-2`. `steps/` has them.
+class Action(Protocol[C_contra]):
+    """A verb bound to its subject, such as “apply machine config” to `cp-2`; it works with a context of type C.
 
-    Both methods may be called twice: `done` has no effects, and `run` of what is done already changes nothing.
+    `steps/` has them. Both methods may be called twice: `done` has no effects, and `run` of what is done already
+    changes nothing.
     """
 
     @property
-    def key(self) -> str:
+    def key(self) -> StepKey:
         """Stable, such as `node/cp-2/config`."""
+
+    @property
+    def stage(self) -> Stage: ...
 
     @property
     def subject(self) -> str:
@@ -49,10 +81,10 @@ class Action(Protocol):
     def calls(self) -> tuple[str, ...]:
         """Every call that changes something which running it may make, such as `talos:ApplyConfiguration`."""
 
-    async def done(self, context: Any) -> bool:
+    async def done(self, context: C_contra) -> bool:
         """Whether the world is already as this leaves it."""
 
-    async def run(self, context: Any, report: Report) -> None:
+    async def run(self, context: C_contra, report: Report) -> None:
         """Raises `Temporary` where trying again may help, `Permanent` where not."""
 
 
@@ -64,15 +96,15 @@ def kind_of(key: str, subject: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    action: Action
+class Step(Generic[C]):
+    action: Action[C]
     reason: str
-    needs: tuple[str, ...] = ()
+    needs: tuple[StepKey, ...] = ()
     expected: float | None = None  # seconds, from earlier runs
     effect: str = ""  # what it means for etcd's quorum or the API, where it means something
 
     @property
-    def key(self) -> str:
+    def key(self) -> StepKey:
         return self.action.key
 
     @property
@@ -84,6 +116,10 @@ class Step:
         return kind_of(self.key, self.subject)
 
     @property
+    def stage(self) -> Stage:
+        return self.action.stage
+
+    @property
     def disruption(self) -> Disruption:
         return self.action.disruption
 
@@ -92,6 +128,7 @@ class Step:
         return {
             "key": self.key,
             "subject": self.subject,
+            "stage": self.stage,
             "does": self.action.describe(),
             "reason": self.reason,
             "needs": list(self.needs),
@@ -102,17 +139,17 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Generic[C]):
     """Steps in an order in which they could be run one by one. `blocked` says why it must not be run at all."""
 
     operation: str
     cluster: str
-    steps: tuple[Step, ...]
+    steps: tuple[Step[C], ...]
     notes: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
     confirm: tuple[str, ...] = ()  # what has to be confirmed beyond a plain yes, in words
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[Step[C]]:
         return iter(self.steps)
 
     def __len__(self) -> int:
@@ -122,7 +159,7 @@ class Plan:
     def empty(self) -> bool:
         return not self.steps
 
-    def step(self, key: str) -> Step:
+    def step(self, key: str) -> Step[C]:
         for step in self.steps:
             if step.key == key:
                 return step

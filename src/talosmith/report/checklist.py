@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from talosmith.plan.step import Stage
 from talosmith.report.follow import RunSeen, StepSeen
 from talosmith.report.style import Style
 from talosmith.report.words import count, duration, listed, one_line
@@ -19,28 +19,27 @@ class Item(NamedTuple):
     detail: str = ""
 
 
-_STAGES = (  # name, and the keys of the steps that bring it about
-    ("machines run", r"machine/[^/]+(/power|/resize)?"),
-    ("Talos is configured", r"node/[^/]+/(config|reboot)"),
-    ("etcd is bootstrapped", r"etcd/bootstrap"),
-    ("the Kubernetes API answers", r"cluster/controlplane"),
-    ("Talos finds its nodes ready", r"node/[^/]+/joined"),
-    ("the cluster is healthy", r"cluster/health"),
-    ("the files to work with it are written", r"files/.+"),
-    ("what had to go is gone", r"(machine/[^/]+/destroy|node/[^/]+/(drain|reset|deleted)|etcd/[^/]+/(leave|remove))"),
-)
+_STAGES: dict[Stage, str] = {  # in the order in which they are passed
+    "machines": "machines are running",
+    "configs": "machine configs are applied",
+    "etcd": "etcd is bootstrapped",
+    "api": "Kubernetes API is ready",
+    "nodes": "nodes are Ready",
+    "seeds": "NoCloud seeds are deleted",
+    "health": "cluster is healthy",
+    "files": "talosconfig and kubeconfig are written",
+    "removal": "removed",
+    "": "other steps are done",
+}
 
 
 def of_run(run: RunSeen) -> list[Item]:
     """The stages of a bring-up in their order, as far as the run had to do with them."""
-    items = [
+    return [
         _stage(name, steps)
-        for name, pattern in _STAGES
-        if (steps := [step for step in run.steps.values() if re.fullmatch(pattern, step.key)])
+        for stage, name in _STAGES.items()
+        if (steps := [step for step in run.steps.values() if step.stage == stage])
     ]
-    known = re.compile("|".join(pattern for _, pattern in _STAGES))
-    rest = [step for step in run.steps.values() if not known.fullmatch(step.key)]
-    return items + ([_stage("everything else is done", rest)] if rest else [])
 
 
 def as_text(items: Iterable[Item | tuple[str, bool | None, str]], style: Style) -> str:

@@ -32,6 +32,7 @@ class StepSeen:
     subject: str = ""
     needs: tuple[str, ...] = ()
     expected: float | None = None
+    stage: str = ""  # `plan.step.Stage`; empty in journals of old
     state: State = "to come"
     began: float | None = None
     ended: float | None = None
@@ -115,6 +116,7 @@ class RunSeen:
                 one_line(step.get("subject") or ""),
                 tuple(one_line(need) for need in step.get("needs") or ()),
                 float(seconds) if isinstance(seconds, int | float) else None,
+                stage=one_line(step.get("stage") or ""),
             )
 
     def _step(self, event: Event) -> None:

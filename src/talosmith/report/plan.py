@@ -23,13 +23,13 @@ _NOUNS: tuple[tuple[Disruption, str], ...] = (("restart", "restart"), ("drain", 
 _Steps = list[Mapping[str, Any]]
 
 
-def as_text(plan: Plan | Mapping[str, Any], style: Style) -> str:
+def as_text(plan: Plan[Any] | Mapping[str, Any], style: Style) -> str:
     """`plan` may also be what `Plan.as_data()` made of one, such as the content of a plan file."""
     data = plan.as_data() if isinstance(plan, Plan) else plan
     return "\n".join(_lines(data, style))
 
 
-def total(plan: Plan | Mapping[str, Any]) -> str:
+def total(plan: Plan[Any] | Mapping[str, Any]) -> str:
     """`12 steps on 5 nodes, no reboot, about 1 min 40 s`"""
     data = plan.as_data() if isinstance(plan, Plan) else plan
     steps: _Steps = list(data["steps"])

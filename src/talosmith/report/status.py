@@ -73,7 +73,7 @@ def _etcd(seen: NodeSeen) -> str:
 def _kubernetes(seen: NodeSeen) -> str:
     if isinstance(seen.kube, KubeNodeSeen):
         state = "Ready" if seen.kube.ready else "NotReady"
-        return f"{state} {seen.kube.version}" + ("" if seen.kube.schedulable else ", cordoned")
+        return f"{state} {seen.kube.version}" + (", cordoned" if seen.kube.cordoned_by else "")
     return "unknown" if isinstance(seen.kube, Unknown) else ""
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from talosmith.plan.step import Disruption
+from talosmith.plan.step import Disruption, Stage, StepKey
 from talosmith.steps.context import Context
 
 
 class _Harmless:
-    """Until it says otherwise, an action disturbs nobody, changes nothing, and is never done already."""
+    """Until it says otherwise, an action disturbs nothing, changes nothing, and is never done already."""
 
     __slots__ = ()
 
     limit: ClassVar[float] = 300.0
     makes: ClassVar[tuple[str, ...]] = ()
+    stage: ClassVar[Stage] = ""
 
     @property
     def disruption(self) -> Disruption:
@@ -30,16 +31,21 @@ class _Harmless:
 
 @dataclass(frozen=True, slots=True)
 class OnNode(_Harmless):
-    """An action on one node. `key` is `<area>/<node>/<verb>`, or without the verb."""
+    """An action on one node."""
 
     name: str
 
     area: ClassVar[str] = "node"
     verb: ClassVar[str] = ""
 
+    @classmethod
+    def key_of(cls, name: str) -> StepKey:
+        """The key that this action has on that node, for edges to it."""
+        return StepKey(cls.area, name, cls.verb)
+
     @property
-    def key(self) -> str:
-        return "/".join(filter(None, (self.area, self.name, self.verb)))
+    def key(self) -> StepKey:
+        return self.key_of(self.name)
 
     @property
     def subject(self) -> str:
@@ -50,11 +56,16 @@ class OnNode(_Harmless):
 class OnCluster(_Harmless):
     """An action on the cluster as a whole."""
 
-    name: ClassVar[str]
+    area: ClassVar[str] = "cluster"
+    verb: ClassVar[str] = ""
+
+    @classmethod
+    def key_of(cls) -> StepKey:
+        return StepKey(cls.area, verb=cls.verb)
 
     @property
-    def key(self) -> str:
-        return self.name
+    def key(self) -> StepKey:
+        return self.key_of()
 
     @property
     def subject(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from talosmith.observed.health import wait_healthy
-from talosmith.plan.step import Report
+from talosmith.plan.step import Report, Stage
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
 
@@ -21,7 +21,8 @@ _TO_SAY_SO = 5.0  # seconds: it knows better than the runner what is missing, an
 class Healthy(OnCluster):
     """Every condition that `talosmith health` looks at, several times in a row."""
 
-    name: ClassVar[str] = "cluster/health"
+    verb: ClassVar[str] = "health"
+    stage: ClassVar[Stage] = "health"
     seconds: float = 900.0
 
     @property

@@ -6,8 +6,7 @@ One for a run. Steps tell each other nothing; what one has changed the next one 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +20,7 @@ from talosmith.model.machines import Machine
 from talosmith.observed.world import Observed
 from talosmith.providers.base import Provider
 from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
-from talosmith.talos.address import names_port
+from talosmith.talos.address import Address, names_port
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +43,10 @@ class Context:
     stop_wanted: Callable[[], bool] = lambda: False  # asked to stop at a safe point
     machines: dict[str, Machine] = field(default_factory=dict)
     turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
-    away: set[str] = field(default_factory=set)
+    disturbed: str = ""  # the control plane that was disturbed, until the gate has seen it come back
     began: float = field(default_factory=time.monotonic)
     _kube: KubeClient | None = None
+    _kube_at: dict[str, KubeClient] = field(default_factory=dict)
 
     @property
     def elapsed(self) -> float:
@@ -67,8 +67,8 @@ class Context:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with anyio.CancelScope(shield=True):
-            if self._kube is not None:
-                await self._kube.close()
+            for client in (*([self._kube] if self._kube else ()), *self._kube_at.values()):
+                await client.close()
 
     async def machine_now(self, name: str) -> Machine:
         """As the provider has it now: what is done to a machine changes what is known of it."""
@@ -114,12 +114,9 @@ class Context:
             self._kube = KubeClient.from_bundle(self.desired.bundle, addresses)
         return self._kube
 
-    @contextmanager
-    def working_on(self, names: Iterable[str]) -> Iterator[None]:
-        """Control planes that are away, or about to be."""
-        mine = set(names)
-        self.away |= mine
-        try:
-            yield
-        finally:
-            self.away -= mine
+    def kube_at(self, name: str) -> KubeClient:
+        """The API of one control plane."""
+        if name not in self._kube_at:
+            host = Address.parse(self.address(name)).host
+            self._kube_at[name] = KubeClient.from_bundle(self.desired.bundle, [host])
+        return self._kube_at[name]

@@ -12,10 +12,10 @@ import anyio
 from talosmith.errors import Permanent, Temporary
 from talosmith.observed.etcd import look_at_member
 from talosmith.observed.world import EtcdSeen
-from talosmith.plan.step import Disruption, Report
+from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.steps.action import OnCluster, OnNode
 from talosmith.steps.context import Context
-from talosmith.steps.guard import through_gate
+from talosmith.steps.gate import through_gate
 from talosmith.steps.waiting import until
 from talosmith.talos import AlreadyExists, EtcdMember, NotFound, Swept, TalosNode, sweep
 
@@ -32,7 +32,9 @@ class BootstrapEtcd(OnCluster):
 
     first: str
 
-    name: ClassVar[str] = "etcd/bootstrap"
+    area: ClassVar[str] = "etcd"
+    verb: ClassVar[str] = "bootstrap"
+    stage: ClassVar[Stage] = "etcd"
     limit: ClassVar[float] = 600.0
     makes: ClassVar[tuple[str, ...]] = ("talos:Bootstrap",)
 
@@ -85,6 +87,7 @@ class LeaveEtcd(OnNode):
 
     area: ClassVar[str] = "etcd"
     verb: ClassVar[str] = "leave"
+    stage: ClassVar[Stage] = "removal"
     limit: ClassVar[float] = 600.0
     makes: ClassVar[tuple[str, ...]] = ("talos:EtcdForfeitLeadership", "talos:EtcdLeaveCluster")
 
@@ -96,12 +99,12 @@ class LeaveEtcd(OnNode):
         return "leave etcd"
 
     async def done(self, context: Context) -> bool:
-        return bool(await _gone(context, self.name))
+        return context.disturbed != self.name and bool(await _gone(context, self.name))
 
     async def run(self, context: Context, report: Report) -> None:
-        if await self.done(context):
-            return
         async with through_gate(context, self.name, "remove", True, report):
+            if await _gone(context, self.name):
+                return
             node = context.configured(self.name)
             context.may_write()
             await node.etcd_forfeit()
@@ -119,6 +122,7 @@ class RemoveMember(OnNode):
 
     area: ClassVar[str] = "etcd"
     verb: ClassVar[str] = "remove"
+    stage: ClassVar[Stage] = "removal"
     limit: ClassVar[float] = 600.0
     makes: ClassVar[tuple[str, ...]] = ("talos:EtcdRemoveMemberByID",)
 
@@ -131,16 +135,15 @@ class RemoveMember(OnNode):
 
     async def done(self, context: Context) -> bool:
         _, members = await _members(context, self.name)
-        return all(member.id != self.member for member in members)
+        return context.disturbed != self.name and all(member.id != self.member for member in members)
 
     async def run(self, context: Context, report: Report) -> None:
-        if await self.done(context):
-            return
         async with through_gate(context, self.name, "remove", True, report):
-            another, _ = await _members(context, self.name)
-            context.may_write()
-            with suppress(NotFound):
-                await another.etcd_remove(self.member)
+            another, members = await _members(context, self.name)
+            if any(member.id == self.member for member in members):
+                context.may_write()
+                with suppress(NotFound):
+                    await another.etcd_remove(self.member)
 
 
 async def _members(context: Context, but: str) -> tuple[TalosNode, tuple[EtcdMember, ...]]:

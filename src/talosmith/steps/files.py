@@ -21,7 +21,7 @@ from talosmith.desired.target import Desired
 from talosmith.errors import Permanent, Temporary
 from talosmith.inventory.secure_file import write_secret
 from talosmith.model.secret import Secret
-from talosmith.plan.step import Report
+from talosmith.plan.step import Report, Stage
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
 from talosmith.steps.waiting import until
@@ -33,7 +33,9 @@ _RENEW = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class WriteTalosconfig(OnCluster):
-    name: ClassVar[str] = "files/talosconfig"
+    area: ClassVar[str] = "files"
+    verb: ClassVar[str] = TALOSCONFIG
+    stage: ClassVar[Stage] = "files"
     makes: ClassVar[tuple[str, ...]] = ("file:talosconfig",)
 
     def describe(self) -> str:
@@ -52,7 +54,9 @@ class WriteTalosconfig(OnCluster):
 
 @dataclass(frozen=True, slots=True)
 class WriteKubeconfig(OnCluster):
-    name: ClassVar[str] = "files/kubeconfig"
+    area: ClassVar[str] = "files"
+    verb: ClassVar[str] = KUBECONFIG
+    stage: ClassVar[Stage] = "files"
     makes: ClassVar[tuple[str, ...]] = ("file:kubeconfig",)
 
     def describe(self) -> str:

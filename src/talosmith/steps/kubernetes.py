@@ -1,4 +1,4 @@
-"""Kubernetes: waiting for its API, emptying nodes, and taking nodes out that are gone."""
+"""Kubernetes: waiting for its API, draining nodes, ending cordons, deleting Node objects."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import ClassVar
 import anyio
 
 from talosmith.errors import Temporary
-from talosmith.kube import KubeClient, Progress, api_health, delete_node, drain, find_node, simulate_drain
-from talosmith.plan.step import Disruption, Report
+from talosmith.kube import KubeClient, Progress, api_health, delete_node, drain, find_node, simulate_drain, uncordon
+from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.steps.action import OnCluster, OnNode
 from talosmith.steps.context import Context
+from talosmith.steps.gate import check_gate
 from talosmith.steps.waiting import until
 from talosmith.talos import sweep
 
@@ -24,7 +25,8 @@ _BLOCKED = "make room elsewhere, mend the pods or their disruption budget, then 
 class ControlPlaneUp(OnCluster):
     """The Kubernetes API answers, and says of itself that it is ready."""
 
-    name: ClassVar[str] = "cluster/controlplane"
+    verb: ClassVar[str] = "controlplane"
+    stage: ClassVar[Stage] = "api"
     limit: ClassVar[float] = 900.0
 
     def describe(self) -> str:
@@ -52,9 +54,16 @@ class ControlPlaneUp(OnCluster):
 
 @dataclass(frozen=True, slots=True)
 class Drain(OnNode):
-    """By the eviction API; what may not be disturbed is waited for, at first before anything is."""
+    """Before a removal, by the eviction API.
+
+    Of a control plane only once the gate allows its removal: a node that must stay is not emptied. What may not be
+    evicted is waited for, at first before anything is evicted. The cordon is marked as ours.
+    """
+
+    controlplane: bool = False
 
     verb: ClassVar[str] = "drain"
+    stage: ClassVar[Stage] = "removal"
     limit: ClassVar[float] = 600.0
     makes: ClassVar[tuple[str, ...]] = ("kube:cordon", "kube:evict")
 
@@ -63,17 +72,19 @@ class Drain(OnNode):
         return "drain"
 
     def describe(self) -> str:
-        return "move its pods to other nodes"
+        return "cordon and drain"
 
     async def done(self, context: Context) -> bool:
         return await find_node(context.kube(), self.name) is None
 
     async def run(self, context: Context, report: Report) -> None:
         kube = context.kube()
+        if self.controlplane:
+            await check_gate(context, self.name, "remove", report)
         await until(
             lambda: _all_may_leave(kube, self.name),
             report,
-            "nothing is moved yet",
+            "nothing is evicted yet",
             stop=context.stop_wanted,
             soon=0.5,
         )
@@ -87,13 +98,35 @@ class Drain(OnNode):
 
 
 @dataclass(frozen=True, slots=True)
+class Uncordon(OnNode):
+    """For a node that stays, after a removal that did not finish. Only a cordon of ours is ended."""
+
+    verb: ClassVar[str] = "uncordon"
+    stage: ClassVar[Stage] = "nodes"
+    limit: ClassVar[float] = 120.0
+    makes: ClassVar[tuple[str, ...]] = ("kube:uncordon",)
+
+    def describe(self) -> str:
+        return "uncordon"
+
+    async def done(self, context: Context) -> bool:
+        node = await find_node(context.kube(), self.name)
+        return node is None or node.cordoned_by != "talosmith"
+
+    async def run(self, context: Context, report: Report) -> None:
+        context.may_write()
+        await uncordon(context.kube(), self.name)
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteNode(OnNode):
     verb: ClassVar[str] = "deleted"
+    stage: ClassVar[Stage] = "removal"
     limit: ClassVar[float] = 120.0
     makes: ClassVar[tuple[str, ...]] = ("kube:delete",)
 
     def describe(self) -> str:
-        return "take it out of Kubernetes"
+        return "delete Node object"
 
     async def done(self, context: Context) -> bool:
         return await find_node(context.kube(), self.name) is None

@@ -7,18 +7,19 @@ from typing import ClassVar
 
 from talosmith.errors import Permanent
 from talosmith.model.machines import Machine, MachineSpec
-from talosmith.plan.step import Disruption, Report
+from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.providers.base import CanResize, HasSeeds
 from talosmith.providers.telling import heard_by
 from talosmith.steps.action import OnNode
 from talosmith.steps.context import Context
-from talosmith.steps.guard import through_gate
+from talosmith.steps.gate import through_gate
 from talosmith.steps.nodes import until_ready
 
 
 @dataclass(frozen=True, slots=True)
 class CreateMachine(OnNode):
     area: ClassVar[str] = "machine"
+    stage: ClassVar[Stage] = "machines"
     limit: ClassVar[float] = 900.0
     makes: ClassVar[tuple[str, ...]] = ("machine:create",)
 
@@ -40,6 +41,7 @@ class CreateMachine(OnNode):
 class PowerOn(OnNode):
     area: ClassVar[str] = "machine"
     verb: ClassVar[str] = "power"
+    stage: ClassVar[Stage] = "machines"
     makes: ClassVar[tuple[str, ...]] = ("machine:power",)
 
     def describe(self) -> str:
@@ -57,6 +59,7 @@ class ForgetSeed(OnNode):
 
     area: ClassVar[str] = "machine"
     verb: ClassVar[str] = "seed"
+    stage: ClassVar[Stage] = "seeds"
     makes: ClassVar[tuple[str, ...]] = ("machine:forget-seed",)
 
     def describe(self) -> str:
@@ -81,6 +84,7 @@ class ResizeMachine(OnNode):
 
     area: ClassVar[str] = "machine"
     verb: ClassVar[str] = "resize"
+    stage: ClassVar[Stage] = "machines"
     limit: ClassVar[float] = 900.0
 
     @property
@@ -133,6 +137,7 @@ def only_grows(machine: Machine, wanted: MachineSpec) -> bool:
 class DestroyMachine(OnNode):
     area: ClassVar[str] = "machine"
     verb: ClassVar[str] = "destroy"
+    stage: ClassVar[Stage] = "removal"
     limit: ClassVar[float] = 600.0
     makes: ClassVar[tuple[str, ...]] = ("machine:destroy",)
 

@@ -12,11 +12,11 @@ import anyio
 from talosmith.desired.config.load import load
 from talosmith.desired.target import config_digest
 from talosmith.errors import Permanent, TalosmithError, Temporary
-from talosmith.plan.step import Disruption, Report
+from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.providers.base import HasConsole
 from talosmith.steps.action import OnNode
 from talosmith.steps.context import Context
-from talosmith.steps.guard import through_gate
+from talosmith.steps.gate import through_gate
 from talosmith.steps.waiting import pause, until
 from talosmith.talos import ApplyMode, InMaintenance, NotInMaintenance, NotReady, NotTrusted, TalosError, TalosNode
 
@@ -40,6 +40,7 @@ class FirstConfig(OnNode):
     """From maintenance mode to a node that answers with this cluster's certificate."""
 
     verb: ClassVar[str] = "config"
+    stage: ClassVar[Stage] = "configs"
     limit: ClassVar[float] = 900.0
     makes: ClassVar[tuple[str, ...]] = ("talos:ApplyConfiguration",)
 
@@ -125,6 +126,7 @@ class ChangeConfig(OnNode):
     controlplane: bool = False
 
     verb: ClassVar[str] = "config"
+    stage: ClassVar[Stage] = "configs"
     limit: ClassVar[float] = 900.0
 
     @property
@@ -140,6 +142,10 @@ class ChangeConfig(OnNode):
         return ("talos:ApplyConfiguration", *(("talos:Reboot",) if self.reboot else ()))
 
     async def done(self, context: Context) -> bool:
+        """In use and kept; and if the gate let the change through, it has seen the node come back."""
+        return context.disturbed != self.name and await self._in_use(context)
+
+    async def _in_use(self, context: Context) -> bool:
         node, wanted = context.configured(self.name), context.node(self.name).digest
         running = config_digest(load((await node.machine_config()).reveal(), self.name))
         kept = config_digest(load((await node.machine_config(persistent=True)).reveal(), self.name))
@@ -157,6 +163,9 @@ class ChangeConfig(OnNode):
             await node.apply_config(config, ApplyMode.NO_REBOOT)
             return
         async with through_gate(context, self.name, "restart", self.controlplane, report):
+            if await self._in_use(context):  # an earlier try did it, and was cut short while the node came back
+                await until_ready(context, self.name, report)
+                return
             context.may_write()
             await node.apply_config(config, ApplyMode.STAGED)
             await restart(context, self.name, report)
@@ -169,6 +178,7 @@ class Reboot(OnNode):
     controlplane: bool = False
 
     verb: ClassVar[str] = "reboot"
+    stage: ClassVar[Stage] = "configs"
     limit: ClassVar[float] = 900.0
     makes: ClassVar[tuple[str, ...]] = ("talos:Reboot",)
 
@@ -180,13 +190,19 @@ class Reboot(OnNode):
         return "reboot it"
 
     async def done(self, context: Context) -> bool:
-        """It runs with the config that it keeps: nothing waits for a reboot any more."""
+        """The node runs with the config that it keeps, and if the gate let the reboot through, it is back."""
+        return context.disturbed != self.name and await self._none_staged(context)
+
+    async def _none_staged(self, context: Context) -> bool:
         node = context.configured(self.name)
         return await node.machine_config() == await node.machine_config(persistent=True)
 
     async def run(self, context: Context, report: Report) -> None:
         async with through_gate(context, self.name, "restart", self.controlplane, report):
-            await restart(context, self.name, report)
+            if await self._none_staged(context):
+                await until_ready(context, self.name, report)
+            else:
+                await restart(context, self.name, report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +210,7 @@ class Joined(OnNode):
     """Talos' own judgement: all services run, and Kubernetes has the node as ready."""
 
     verb: ClassVar[str] = "joined"
+    stage: ClassVar[Stage] = "nodes"
     limit: ClassVar[float] = 900.0
 
     def describe(self) -> str:

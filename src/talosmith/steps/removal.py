@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from talosmith.errors import Temporary
-from talosmith.plan.step import Disruption, Report
+from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.steps.action import OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.waiting import until
@@ -23,6 +23,7 @@ class ResetNode(OnNode):
     """
 
     verb: ClassVar[str] = "reset"
+    stage: ClassVar[Stage] = "removal"
     limit: ClassVar[float] = 600.0
     makes: ClassVar[tuple[str, ...]] = ("talos:Reset",)
 

@@ -69,7 +69,7 @@ async def test_nodes_are_seen_as_they_are(
     assert isinstance(found, dict)
     ready, cordoned, ill = nodes
     assert found[ready] == KubeNodeSeen(name=ready, ready=True, version="v1.36.3")
-    assert found[cordoned] == KubeNodeSeen(name=cordoned, ready=True, version="v1.36.3", schedulable=False)
+    assert found[cordoned] == KubeNodeSeen(name=cordoned, ready=True, version="v1.36.3", cordoned_by="talosmith")
     assert found[ill] == KubeNodeSeen(name=ill, ready=False, version="v1.36.3", reason="KubeletNotReady: no CNI")
 
 

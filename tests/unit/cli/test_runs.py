@@ -17,7 +17,7 @@ from talosmith.engine.folder import cluster_folder
 from talosmith.engine.journal import Journal
 from talosmith.events import Event, Events
 from talosmith.report.progress import watching
-from tests.unit.report.stories import HOSTILE, START, Act, Story, bring_up_plan, is_tame
+from tests.unit.report.stories import HOSTILE, START, Act, Story, bring_up_plan, is_tame, key_of
 
 Talosmith = Callable[..., tuple[int, str, str]]
 INVENTORY = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\ncontrolplane: 1\n"
@@ -87,7 +87,7 @@ def test_the_inventory_says_which_cluster(talosmith: Talosmith, tmp_path: Path) 
 def test_a_run_of_the_engine_itself(talosmith: Talosmith) -> None:
     """What the runner tells and the journal keeps is what is shown."""
     made = bring_up_plan(3, 2)
-    broken = Act("machine/w-1", "w-1", "create its machine", refuses="no room left")
+    broken = Act(key_of("machine/w-1"), "w-1", "create its machine", refuses="no room left")
     steps = tuple(dataclasses.replace(one, action=broken) if one.key == broken.key else one for one in made)
     plan = dataclasses.replace(made, steps=steps)
     watched = io.StringIO()

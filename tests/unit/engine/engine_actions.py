@@ -11,7 +11,7 @@ from typing import Any
 
 from talosmith.errors import Permanent
 from talosmith.events import Event, Events
-from talosmith.plan.step import Disruption, Plan, Report, Step
+from talosmith.plan.step import Disruption, Plan, Report, Stage, Step, StepKey
 
 Run = Callable[[Report], Awaitable[None]]
 
@@ -24,13 +24,14 @@ async def nothing(report: Report) -> None:
 class Fake:
     """`world` holds the keys of what is done; running puts the key there, unless it raises."""
 
-    key: str
+    key: StepKey
     world: set[str] = field(default_factory=set)
     body: Run = nothing
     limit: float = 60.0
     subject: str = ""
     makes: tuple[str, ...] = ("fake:Change",)
     disruption: Disruption = "none"
+    stage: Stage = ""
     runs: int = 0
     looks: int = 0
 
@@ -50,7 +51,7 @@ class Fake:
         self.world.add(self.key)
 
 
-def plan_of(actions: Sequence[Fake], needs: Mapping[str, Sequence[str]] | None = None) -> Plan:
+def plan_of(actions: Sequence[Fake], needs: Mapping[str, Sequence[str]] | None = None) -> Plan[Any]:
     steps = [Step(action=one, reason="wanted", needs=tuple((needs or {}).get(one.key, ()))) for one in actions]
     return Plan(operation="up", cluster="demo", steps=tuple(steps))
 

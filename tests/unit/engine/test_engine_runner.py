@@ -140,6 +140,7 @@ async def test_a_run_tells_its_plan_and_its_end() -> None:
         "subject": "",
         "needs": ["a"],
         "expected": None,
+        "stage": "",
         "disruption": "none",
         "reason": "wanted",
     }

@@ -9,6 +9,7 @@ import pytest
 
 from talosmith.desired.target import Desired
 from talosmith.kube import KubeNode, errors
+from talosmith.kube.nodes import CORDON_ANNOTATION as OURS
 from talosmith.observed.conditions import Verdict, conditions
 from talosmith.observed.round import Expected, Round
 from talosmith.observed.world import EtcdMemberSeen, EtcdSeen
@@ -32,12 +33,13 @@ def service(id_: str = "kubelet", state: str = "Running", healthy: bool | None =
     return Service(id_, state, healthy, "" if healthy else "it does not answer", ())
 
 
-def kube_node(name: str, ready: str = "True", why: str = "", cordoned: bool = False) -> KubeNode:
+def kube_node(name: str, ready: str = "True", why: str = "", cordoned: str = "") -> KubeNode:
+    """`cordoned`: the annotation that tells by whom, or any other word."""
     return KubeNode.of(
         {
             "kind": "Node",
             "apiVersion": "v1",
-            "metadata": {"name": name},
+            "metadata": {"name": name, "annotations": {cordoned: "true"}},
             "spec": {"unschedulable": True} if cordoned else {},
             "status": {"conditions": [{"type": "Ready", "status": ready, "reason": why or "KubeletReady"}]},
         }
@@ -229,8 +231,17 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
     "too little CoreDNS": ("coredns to report ready", {"coredns": workload("Deployment", 1, 2)}, "coredns: 1 of 2"),
     "a cordoned node": (
         "all k8s nodes to report schedulable",
-        {"kube_nodes": {name: kube_node(name, cordoned=name == "w-2") for name in ALL}},
-        "w-2: it is cordoned",
+        {"kube_nodes": {name: kube_node(name, cordoned=OURS if name == "w-2" else "") for name in ALL}},
+        "w-2: cordoned by talosmith",
+    ),
+    "a node that Talos is rebooting": (
+        "all k8s nodes to report schedulable",
+        {
+            "kube_nodes": {
+                name: kube_node(name, cordoned="talos.dev/cordoned" if name == "w-2" else "") for name in ALL
+            }
+        },
+        "w-2: cordoned by Talos",
     ),
     "no API server": (
         "all k8s nodes to report",
@@ -246,6 +257,12 @@ async def test_what_is_wrong_is_found_and_told(expected: Expected, case: str) ->
     verdict = (await look(Facts(expected, **found)))[name]
     assert not verdict.ok
     assert detail in verdict.detail
+
+
+async def test_a_cordon_of_an_administrator_is_named_and_not_waited_for(expected: Expected) -> None:
+    nodes = {name: kube_node(name, cordoned="by hand" if name == "w-2" else "") for name in ALL}
+    verdict = (await look(Facts(expected, kube_nodes=nodes)))["all k8s nodes to report schedulable"]
+    assert verdict.ok and "w-2 cordoned, not by talosmith" in verdict.detail
 
 
 async def test_diagnostics_that_we_may_not_see_do_not_count(expected: Expected) -> None:

@@ -9,19 +9,37 @@ from typing import Any
 
 from talosmith.errors import Permanent
 from talosmith.events import Event
-from talosmith.plan.step import Disruption, Plan, Step
+from talosmith.plan.step import Disruption, Plan, Stage, Step, StepKey
 
 START = 1_790_000_000.0
 
 
+STAGES: dict[str, Stage] = {
+    "machine": "machines", "config": "configs", "bootstrap": "etcd", "controlplane": "api", "joined": "nodes",
+    "health": "health", "kubeconfig": "files",
+}  # fmt: skip
+
+
+def key_of(text: str) -> StepKey:
+    """As the action classes make it: `node/cp-1/config`, `machine/cp-1`, `etcd/bootstrap`."""
+    area, *rest = text.split("/")
+    if len(rest) == 1 and area != "machine":
+        return StepKey(area, verb=rest[0])
+    return StepKey(area, *rest)
+
+
 @dataclass(frozen=True)
 class Act:
-    key: str
+    key: StepKey
     subject: str = ""
     does: str = "do it"
     disruption: Disruption = "none"
     limit: float = 60.0
     refuses: str = ""
+
+    @property
+    def stage(self) -> Stage:
+        return STAGES.get(self.key.verb or self.key.area, "")
 
     def describe(self) -> str:
         return self.does
@@ -48,16 +66,20 @@ def step(
     disruption: Disruption = "none",
     expected: float | None = None,
     effect: str = "",
-) -> Step:
+) -> Step[Any]:
     return Step(
-        action=Act(key, subject, does, disruption), reason=reason, needs=needs, expected=expected, effect=effect
+        action=Act(key_of(key), subject, does, disruption),
+        reason=reason,
+        needs=tuple(map(key_of, needs)),
+        expected=expected,
+        effect=effect,
     )
 
 
-def bring_up_plan(controlplanes: int = 3, workers: int = 2, cluster: str = "dev") -> Plan:
+def bring_up_plan(controlplanes: int = 3, workers: int = 2, cluster: str = "dev") -> Plan[Any]:
     cps = [f"cp-{number}" for number in range(1, controlplanes + 1)]
     ws = [f"w-{number}" for number in range(1, workers + 1)]
-    steps: list[Step] = []
+    steps: list[Step[Any]] = []
     for place, node in enumerate((*cps, *ws)):
         seconds = 8 + place % 3
         steps.append(step(f"machine/{node}", node, "create its machine", reason="there is none", expected=seconds))
@@ -87,12 +109,13 @@ def bring_up_plan(controlplanes: int = 3, workers: int = 2, cluster: str = "dev"
     return Plan(operation="up", cluster=cluster, steps=tuple(steps))
 
 
-def plan_data(plan: Plan) -> dict[str, Any]:
+def plan_data(plan: Plan[Any]) -> dict[str, Any]:
     return {
         one.key: {
             "needs": list(one.needs),
             "title": one.action.describe(),
             "subject": one.subject,
+            "stage": one.stage,
             "expected": one.expected,
         }
         for one in plan
@@ -103,7 +126,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
 class Story:
     """Every step takes as long as expected, says why it waits half-way, and starts when its needs are done."""
 
-    plan: Plan
+    plan: Plan[Any]
     fails: dict[str, str] = field(default_factory=dict)  # key -> what it says
     already: tuple[str, ...] = ()
     waits: dict[str, str] = field(default_factory=dict)

@@ -61,13 +61,13 @@ def test_what_was_stopped_or_killed_is_left_and_nobody_is_blamed() -> None:
 def test_the_checklist_follows_the_stages_of_a_bring_up() -> None:
     done = checklist.of_run(RunSeen(Story(bring_up_plan()).events()))
     assert [item.name for item in done] == [
-        "machines run",
-        "Talos is configured",
+        "machines are running",
+        "machine configs are applied",
         "etcd is bootstrapped",
-        "the Kubernetes API answers",
-        "Talos finds its nodes ready",
-        "the cluster is healthy",
-        "the files to work with it are written",
+        "Kubernetes API is ready",
+        "nodes are Ready",
+        "cluster is healthy",
+        "talosconfig and kubeconfig are written",
     ]
     assert all(item.ok for item in done)
     assert done[0].detail == "5 nodes: cp-1, cp-2, cp-3, w-1, w-2"
@@ -76,17 +76,21 @@ def test_the_checklist_follows_the_stages_of_a_bring_up() -> None:
 def test_the_checklist_tells_failed_from_not_reached() -> None:
     story = Story(bring_up_plan(), fails={"node/cp-1/config": "it refuses the config"})
     items = {item.name: item for item in checklist.of_run(RunSeen(story.events()))}
-    assert items["machines run"].ok is True
-    assert items["Talos is configured"] == ("Talos is configured", False, "cp-1: it refuses the config")
-    assert items["Talos finds its nodes ready"] == (
-        "Talos finds its nodes ready",
+    assert items["machines are running"].ok is True
+    assert items["machine configs are applied"] == (
+        "machine configs are applied",
+        False,
+        "cp-1: it refuses the config",
+    )
+    assert items["nodes are Ready"] == (
+        "nodes are Ready",
         None,
         "left: cp-1, cp-2, cp-3, w-1, w-2",
     )
     lines = checklist.as_text(items.values(), PLAIN).splitlines()
-    assert lines[0].startswith("✓ machines run ")
-    assert lines[1].startswith("✗ Talos is configured ")
-    assert lines[4].startswith("? Talos finds its nodes ready ")
+    assert lines[0].startswith("✓ machines are running ")
+    assert lines[1].startswith("✗ machine configs are applied ")
+    assert lines[4].startswith("? nodes are Ready ")
 
 
 def test_what_was_stopped_tells_what_it_waited_for() -> None:
@@ -94,7 +98,7 @@ def test_what_was_stopped_tells_what_it_waited_for() -> None:
     story = Story(bring_up_plan(), waits={"cluster/health": wait}, killed_at=82)
     stop = Event(kind="step-skipped", at=START + 83, step="cluster/health", text="stopped before it was done")
     run = RunSeen([*story.events(), stop])
-    assert checklist.of_run(run)[5] == ("the cluster is healthy", None, f"left: wait until all is healthy; {wait}")
+    assert checklist.of_run(run)[5] == ("cluster is healthy", None, f"left: wait until all is healthy; {wait}")
     assert f"not finished: cluster: wait until all is healthy: {wait}" in summary.as_text(run, PLAIN)
 
 
