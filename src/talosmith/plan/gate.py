@@ -67,11 +67,16 @@ def judge(act: Act, name: str, etcd: EtcdView | None, apis: Mapping[str, str] | 
     `apis`: by control plane why its Kubernetes API is not ready, empty if it is; None if not looked at, as in a plan:
     the gate looks again at the time of the act.
     """
+    verdict = _judge_etcd(act, name, etcd)
+    return _judge_apis(name, apis or {}, verdict) if verdict else verdict
+
+
+def _judge_etcd(act: Act, name: str, etcd: EtcdView | None) -> Verdict:
     if etcd is None or not etcd.members:
         return _no("the state of etcd is not known")
-    for refused in (_unsettled(name, act, etcd), _api_down(name, apis or {})):
-        if refused is not None:
-            return refused
+    refused = _unsettled(name, act, etcd)
+    if refused is not None:
+        return refused
     target = etcd.member(name)
     voters = len(etcd.voters)
     healthy = sum(member.healthy for member in etcd.voters)
@@ -134,12 +139,12 @@ def _unsettled(name: str, act: Act, etcd: EtcdView) -> Verdict | None:
     return None
 
 
-def _api_down(name: str, apis: Mapping[str, str]) -> Verdict | None:
+def _judge_apis(name: str, apis: Mapping[str, str], verdict: Verdict) -> Verdict:
     """Never two control planes down at once. One that is down itself may be acted on: that is how it is repaired."""
     down = sorted(one for one, why in apis.items() if why and one != name)
     if down and not apis.get(name):
         return _no(f"the Kubernetes API of `{down[0]}` is not ready: {apis[down[0]]}")
-    return None
+    return verdict
 
 
 def _restart(name: str, voters: int, left: int) -> Verdict:

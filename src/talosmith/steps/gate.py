@@ -88,8 +88,8 @@ async def _over(
     if verdict:
         report(verdict.reason)
         return verdict
-    what = "etcd is not settled without it yet" if act == "remove" else "has not come back yet"
-    report(f"{name} {what}: {verdict.reason}", _DOWN)
+    what = f"removal of {name} is not over yet" if act == "remove" else f"{name} has not come back yet"
+    report(f"{what}: {verdict.reason}", _DOWN)
     return None
 
 

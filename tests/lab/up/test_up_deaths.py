@@ -28,7 +28,15 @@ def names_the_trouble(ended: Ended, node: str) -> None:
     assert "to go on: talosmith up" in ended.out
 
 
-def struck(here: Here, kind: str, step: str, strike: Callable[[], object], *argv: str, trouble: str = "") -> Ended:
+def struck(
+    here: Here,
+    kind: str,
+    step: str,
+    strike: Callable[[], object],
+    *argv: str,
+    trouble: str = "",
+    command: tuple[str, ...] = UP,
+) -> Ended:
     """A run that meets with this at that event; with `trouble`, who waits because of it waits in vain."""
     reached, go = here.root / "reached", here.root / "go"
     what = {
@@ -38,7 +46,7 @@ def struck(here: Here, kind: str, step: str, strike: Callable[[], object], *argv
         "go": str(go),
         "trouble": [trouble] if trouble else (),
     }
-    with here.start(*UP, *LIMIT, *argv, before=("tests.lab.up.hooks:wait_at", what)) as running:
+    with here.start(*command, *LIMIT, *argv, before=("tests.lab.up.hooks:wait_at", what)) as running:
         running.until(reached.exists)
         strike()
         go.write_text("")

@@ -46,7 +46,7 @@ async def test_a_budget_that_lets_nobody_go(here: Here) -> None:
         refused = await anyio.to_thread.run_sync(limited)
         assert refused.code == 1
         for said in (
-            "nothing is moved yet",
+            "nothing is evicted yet",
             "default/web-",
             "the budget default/web allows 0 disruptions",
             "fix: make",

@@ -24,6 +24,9 @@ MEMBERS = tuple(
 )
 
 
+TALOS = "talos.dev/cordoned"
+
+
 def member(number: int, **changes: Any) -> EtcdSeen:
     seen = EtcdSeen(state="Running", healthy=True, member_id=number, leader=1, members=MEMBERS)
     return dataclasses.replace(seen, **changes)
