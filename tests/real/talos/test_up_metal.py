@@ -87,7 +87,10 @@ def test_three_real_machines(
     talos_lab.offer_kubernetes()
     nodes = talos_nodes(3)
     with balancer(talos_lab.network.gateway, [node.address for node in nodes]) as endpoint:
-        _bring_up(Person(tmp_path, endpoint), talos_lab, nodes, kubectl)
+        person = Person(tmp_path, endpoint)
+        _bring_up(person, talos_lab, nodes, kubectl)
+        _removal_is_refused_while_one_is_off(person, nodes, kubectl)
+        _power_cycle(person, nodes, kubectl)
 
 
 def _bring_up(person: Person, lab: Lab, nodes: list[Node], kubectl: Path) -> None:
@@ -124,6 +127,41 @@ def _bring_up(person: Person, lab: Lab, nodes: list[Node], kubectl: Path) -> Non
     for node in nodes:
         read = (*_at(talosconfig, node), "read", "/proc/sys/net/core/somaxconn")
         _wait_for(lambda read=read: patiently(*read).strip(), lambda found: found == "4096")
+    _wait_for(lambda: person.talosmith("plan"), lambda found: found[0] == 0)
+
+
+def _removal_is_refused_while_one_is_off(person: Person, nodes: list[Node], kubectl: Path) -> None:
+    """Nothing on the node that was to be removed has changed: neither Kubernetes, nor etcd, nor Talos."""
+    staying, target, off = nodes
+    talosconfig, kubeconfig = person.inventory / "talosconfig", person.inventory / "kubeconfig"
+    names = {node.name for node in nodes}
+    boots = target.boots
+    off.cut_power()
+
+    def refused() -> str:
+        code, told = person.talosmith("destroy", "--target", target.name, "--yes")
+        assert code == 1, told
+        return told
+
+    # If the leader was the one, the others elect another first.
+    reason = f"without `{target.name}`, 1 of 2 members are healthy; 2 are needed"
+    _wait_for(refused, lambda told: reason in told)
+    assert not _node(kubectl, kubeconfig, target.name)["spec"].get("unschedulable")
+    assert _members(talosconfig, staying) == names
+    assert target.running and target.boots == boots
+
+
+def _power_cycle(person: Person, nodes: list[Node], kubectl: Path) -> None:
+    """All three lose their power, and `up` is run while they boot: healthy again, without a hand."""
+    for node in nodes:
+        node.cut_power()
+    for node in nodes:
+        node.start()
+    _up(person)
+    names = {node.name for node in nodes}
+    _wait_for(lambda: _ready(kubectl, person.inventory / "kubeconfig"), lambda found: found == names)
+    for node in nodes:
+        assert _members(person.inventory / "talosconfig", node) == names
     _wait_for(lambda: person.talosmith("plan"), lambda found: found[0] == 0)
 
 
@@ -164,6 +202,20 @@ def _members(talosconfig: Path, node: Node) -> set[str]:
     """Those that vote, as one of them lists them."""
     text = patiently(*_at(talosconfig, node), "etcd", "members")
     return {line.split()[2] for line in text.splitlines()[1:] if line.split()[-1] == "false"}
+
+
+def _node(kubectl: Path, kubeconfig: Path, name: str) -> dict[str, Any]:
+    command = [kubectl, "--kubeconfig", kubeconfig, "get", "node", name, "--output=json"]
+    found: list[str] = []
+
+    def answered() -> bool:  # its API may be behind the one that is off for a moment
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        found[:] = [answer.stdout if answer.returncode == 0 else answer.stderr]
+        return answer.returncode == 0
+
+    wait_until(answered, CALM, lambda: found[0])
+    item: dict[str, Any] = json.loads(found[0])
+    return item
 
 
 def _ready(kubectl: Path, kubeconfig: Path) -> set[str]:
