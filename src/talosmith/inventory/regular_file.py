@@ -61,6 +61,14 @@ def _trouble(path: Path, wrong: OSError) -> FileTrouble:
     return FileTrouble(f"cannot be read: {wrong.strerror}")
 
 
+def is_folder(path: Path) -> bool:
+    """False also for a name that no folder can have."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def escapes(path: Path, root: Path, name: str) -> bool:
     """Whether a name, or the link it stands for, leads out of `root`."""
     if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:

@@ -13,7 +13,7 @@ from pathlib import Path
 from talosmith.errors import Problem, UsageError
 from talosmith.inventory.parse import Document, Unreadable, parse
 from talosmith.inventory.patch_folder import PatchFolder, read_patches
-from talosmith.inventory.regular_file import FileTrouble, escapes, read_content, shown
+from talosmith.inventory.regular_file import FileTrouble, escapes, is_folder, read_content, shown
 
 CLUSTER_FILE = "cluster.yaml"
 NODES_FILE = "nodes.yaml"
@@ -48,7 +48,7 @@ def find(inventory: str | os.PathLike[str] | None, environment: str | None = Non
     given = inventory or os.environ.get("TALOSMITH_INVENTORY")
     if given:
         start = Path(given)
-        if not start.is_dir():
+        if not is_folder(start):
             if environment is None:
                 return start
             start = start.parent
@@ -168,7 +168,7 @@ def _extended(sources: Sources, main: Document, file: Path, root: Path, seen: li
         what = f"`extends: {name}` leads out of the folder that holds the inventories"
         sources.problems.append(_with(at, what=what, fix="name a folder beside this one, for example ../base"))
         return None
-    target = path / CLUSTER_FILE if path.is_dir() else path
+    target = path / CLUSTER_FILE if is_folder(path) else path
     if os.path.realpath(target) in seen or len(seen) > MAX_EXTENDS:
         what = f"`extends: {name}` comes back to an inventory that extends this one"
         sources.problems.append(_with(at, what=what, fix="an inventory cannot extend itself"))

@@ -69,6 +69,12 @@ CASES = {
     "Latin-1": (_file(GOOD + "b: ä\n".encode("latin-1")), "cluster.yaml:5:4: error: byte 0xe4 is not UTF-8"),
     "UTF-16": (_file(GOOD.decode().encode("utf-16")), "cluster.yaml:1:1: error: the file is UTF-16"),
     "UTF-32": (_file(GOOD.decode().encode("utf-32-be")), "cluster.yaml:1:1: error: control character U+0000"),
+    "a word of 20,000 digits": (_file(GOOD + b"domain: " + b"9" * 20_000), "cluster.yaml:5:9: error: domain: "),
+    "a word of 4,000 words": (_file(GOOD + b"domain: " + b"token" * 4_000), "cluster.yaml:5:9: error: domain: "),
+    "a name too long": (
+        _file(b"extends: " + b"x" * 20_000 + b"\n" + GOOD),
+        "cluster.yaml:1:10: error: `extends: xxx",
+    ),
     "a folder": (_folder, "nodes.yaml: error: the file is a folder, not a regular file"),
     "a pipe": (_pipe, "cluster.yaml: error: the file is a named pipe (FIFO), not a regular file"),
     "nothing there": (lambda _: None, "cluster.yaml: error: the file does not exist"),
