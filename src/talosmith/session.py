@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from talosmith.desired.bundle import Bundle
-from talosmith.desired.secrets_file import SECRETS_FILE, Secrets, create_secrets, read_secrets
+from talosmith.desired.secrets_file import Secrets, create_secrets, has_secrets, read_secrets
 from talosmith.desired.target import Desired
 from talosmith.engine.folder import cluster_folder, make_folder
 from talosmith.engine.holder import Holder
@@ -69,7 +69,7 @@ class Session:
     ) -> Session:
         """`new_secrets`: if there are none, make them, and keep them once the first run begins."""
         cluster, folder = load(inventory, environment), find(inventory, environment).parent
-        if new_secrets and not (folder / SECRETS_FILE).exists():
+        if new_secrets and not has_secrets(folder):
             bundle = Bundle.generate(contract=min(cluster.talos_version.line, (1, 13)))
             return cls(cluster, folder, Secrets(bundle), new_secrets=True)
         return cls(cluster, folder, read_secrets(folder))
