@@ -23,6 +23,7 @@ class Finding:
     cause: str = ""
     evidence: str = ""
     fix: str = ""
+    transient: bool = False  # may pass without a change of the inventory or the host: a machine that boots
 
 
 @runtime_checkable
