@@ -37,7 +37,7 @@ from talosmith.inventory.sources import find
 from talosmith.kube import KubeClient
 from talosmith.model.cluster import Cluster
 from talosmith.observed.conditions import Check, Verdict
-from talosmith.observed.health import look_once, wait_healthy
+from talosmith.observed.health import between_looks, look_once, wait_healthy
 from talosmith.observed.observe import observe
 from talosmith.observed.world import Observed, Unknown
 from talosmith.operations import destroy, up
@@ -140,7 +140,8 @@ class Session:
         async with KubeClient.from_bundle(self.desired.bundle, addresses) as kube:
             found = await look_once(self.desired, self.talos, kube)
             if limit and not all(verdict.ok for _, verdict in found):
-                await wait_healthy(self.desired, self.talos, kube, report=report, limit=limit)
+                between = between_looks(simulated=self.provider.simulated)
+                await wait_healthy(self.desired, self.talos, kube, report=report, limit=limit, between=between)
                 found = await look_once(self.desired, self.talos, kube)
         return found
 

@@ -5,7 +5,6 @@ One for a run. Steps tell each other nothing; what one has changed the next one 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -45,13 +44,7 @@ class Context:
     machines: dict[str, Machine] = field(default_factory=dict)
     turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
     away: set[str] = field(default_factory=set)
-    began: float = field(default_factory=time.monotonic)
     _kube: KubeClient | None = None
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the run began."""
-        return time.monotonic() - self.began
 
     def know(self, observed: Observed) -> None:
         """The machines as they were last seen."""

@@ -27,6 +27,7 @@ _API_PORT = 50000
 class LabProvider:
     name = "lab"
     seeds = False
+    simulated = True
     creates = True
 
     def __init__(self, owner: Owner, home: Home) -> None:
