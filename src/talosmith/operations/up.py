@@ -120,6 +120,13 @@ def _bootstrap(plan: PlanBuilder[Context], desired: Desired, observed: Observed)
     """The first control plane of the inventory, unless etcd is somewhere. No other one is ever chosen."""
     if observed.bootstrapped is True:
         return
+    for name, seen in observed.others.items():
+        if isinstance(seen.etcd, Unknown):
+            plan.block(
+                f"no bootstrap: whether {name} has this cluster's etcd data is not known ({seen.etcd.why}). The "
+                f"inventory no longer has control plane {name}, and a bootstrap beside it would be a second etcd "
+                f"cluster: switch {name} on, or put it back into the inventory"
+            )
     names = [node.name for node in desired.controlplanes]
     running = [node.name for node in desired.workers if observed.nodes[node.name].ready]
     if observed.bootstrapped is False and running:

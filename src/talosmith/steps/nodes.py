@@ -15,6 +15,7 @@ from talosmith.errors import Permanent, TalosmithError, Temporary
 from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.providers.base import HasConsole
 from talosmith.steps.action import OnNode
+from talosmith.steps.components import until_components_current
 from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
 from talosmith.steps.waiting import pause, until
@@ -118,13 +119,15 @@ class FirstConfig(OnNode):
 class ChangeConfig(OnNode):
     """A new config on a node that has one.
 
-    What Talos takes up at once needs no restart. A change of the network is tried first: a node that it cuts off goes
-    back to the config before by itself.
+    What Talos takes up at once needs no reboot. A change of the network is tried first: a node that it cuts off goes
+    back to the config before by itself. What reboots a control plane, restarts its Kubernetes components or changes
+    its network passes the gate.
     """
 
     reboot: bool = False
     network: bool = False
     controlplane: bool = False
+    restarts: bool = False  # components of the control plane
 
     verb: ClassVar[str] = "config"
     stage: ClassVar[Stage] = "configs"
@@ -132,7 +135,7 @@ class ChangeConfig(OnNode):
 
     @property
     def disruption(self) -> Disruption:
-        return "reboot" if self.reboot else "none"
+        return "reboot" if self.reboot else "restart" if self.restarts else "none"
 
     def describe(self) -> str:
         if self.reboot:
@@ -156,12 +159,9 @@ class ChangeConfig(OnNode):
         node = context.configured(self.name)
         config = context.node(self.name).config
         if not self.reboot:
-            if self.network:
-                context.may_write()
-                await node.apply_config(config, ApplyMode.TRY, try_for=_TRY_FOR)
-                await _steady(context, self.name, report)
-            context.may_write()
-            await node.apply_config(config, ApplyMode.NO_REBOOT)
+            gated = self.controlplane and (self.restarts or self.network)
+            async with through_gate(context, self.name, "change", gated, report):
+                await self._apply_without_reboot(context, node, report)
             return
         async with through_gate(context, self.name, "restart", self.controlplane, report):
             if await self._in_use(context):  # an earlier try did it, and was cut short while the node came back
@@ -170,6 +170,17 @@ class ChangeConfig(OnNode):
             context.may_write()
             await node.apply_config(config, ApplyMode.STAGED)
             await restart(context, self.name, report)
+
+    async def _apply_without_reboot(self, context: Context, node: TalosNode, report: Report) -> None:
+        config = context.node(self.name).config
+        if self.network:
+            context.may_write()
+            await node.apply_config(config, ApplyMode.TRY, try_for=_TRY_FOR)
+            await _steady(context, self.name, report)
+        context.may_write()
+        await node.apply_config(config, ApplyMode.NO_REBOOT)
+        if self.restarts:
+            await until_components_current(context, self.name, report)
 
 
 @dataclass(frozen=True, slots=True)
