@@ -109,7 +109,7 @@ class Session:
         return self.observed
 
     async def plan_up(self, selection: Selection | None = None, *, health_limit: float = 900.0) -> Plan:
-        observed = await self.observe()
+        observed, host_calls = await self.observe(), self.provider.host_calls
         options = up.UpOptions(
             selection=self._known(selection, observed),
             creates=self.provider.creates,
@@ -117,12 +117,20 @@ class Session:
             forgets_seeds=isinstance(self.provider, HasSeeds),
             missing_files=self._missing_files(),
             health_limit=health_limit,
+            create_calls=host_calls.get("create", ()),
+            resize_calls=host_calls.get("resize", ()),
+            seed_calls=host_calls.get("forget-seed", ()),
+            destroy_calls=host_calls.get("destroy", ()),
         )
         return self._timed(up.build(self.desired, observed, options))
 
     async def plan_destroy(self, selection: Selection | None = None) -> Plan:
         observed = await self.observe()
-        options = destroy.DestroyOptions(selection=self._known(selection, observed), creates=self.provider.creates)
+        options = destroy.DestroyOptions(
+            selection=self._known(selection, observed),
+            creates=self.provider.creates,
+            destroy_calls=self.provider.host_calls.get("destroy", ()),
+        )
         return self._timed(destroy.build(self.desired, observed, options))
 
     def _known(self, selection: Selection | None, observed: Observed) -> Selection:

@@ -56,6 +56,22 @@ def test_plan(name: str) -> None:
     _in_order(plan)
 
 
+HOST_CALLS = {"machine:create": "create_calls", "machine:resize": "resize_calls",
+              "machine:forget-seed": "seed_calls", "machine:destroy": "destroy_calls"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_the_provider_does_on_its_host_is_shown_by_the_steps_that_do_it(name: str) -> None:
+    case, operation = yaml.safe_load((HERE / name).read_text()), name.partition("/")[0]
+    options = ["destroy_calls"] if operation == "destroy" else list(HOST_CALLS.values())
+    given = {option: (f"host:{option}",) for option in options}
+    plan = plan_of({**case, "options": {**case.get("options", {}), **given}}, operation)
+    for step in plan:
+        shown = step.action.calls()
+        wanted = [f"host:{HOST_CALLS[call]}" for call in shown if call in HOST_CALLS]
+        assert [call for call in shown if call.startswith("host:")] == wanted, step.key
+
+
 def reached(plan: Plan, key: str) -> set[str]:
     """All that has to be done before a step."""
     found: set[str] = set()

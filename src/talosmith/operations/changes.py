@@ -93,7 +93,9 @@ def _change(
     plan.add(action, reason, needs=turns.take(wanted, action.key, disturbing=bool(rebooting)), effect=effect)
 
 
-def resize(plan: PlanBuilder, desired: Desired, observed: Observed, *, possible: bool) -> None:
+def resize(
+    plan: PlanBuilder, desired: Desired, observed: Observed, *, possible: bool, host_calls: tuple[str, ...] = ()
+) -> None:
     turns = _Turns(plan, desired, observed)
     for wanted in desired.nodes.values():
         machine = observed.nodes[wanted.name].machine
@@ -106,7 +108,7 @@ def resize(plan: PlanBuilder, desired: Desired, observed: Observed, *, possible:
             plan.note(f"{wanted.name}: {change}; this provider cannot change it in place")
         elif change:
             running = only_grows(machine, wanted.machine)
-            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running)
+            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running, host_calls)
             needs = turns.take(wanted, action.key, disturbing=not running)
             effect = "" if running else _effect(observed, wanted)
             plan.add(action, "the inventory says so", needs=needs, effect=effect)

@@ -21,6 +21,7 @@ from talosmith.steps.removal import ResetNode
 class DestroyOptions:
     selection: Selection = field(default_factory=Selection)
     creates: bool = True  # the provider made the machines, and takes them away; else they are reset and stay
+    destroy_calls: tuple[str, ...] = ()  # of the provider, on its host: besides the machine's own
 
 
 def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan:
@@ -60,7 +61,7 @@ def _may_go(plan: PlanBuilder, name: str, seen: NodeSeen, options: DestroyOption
 
 def _destroy(plan: PlanBuilder, name: str, options: DestroyOptions) -> None:
     if options.creates:
-        plan.add(DestroyMachine(name), "it belongs to this cluster")
+        plan.add(DestroyMachine(name, options.destroy_calls), "it belongs to this cluster")
     else:
         plan.add(ResetNode(name), "it proves to be a node of this cluster")
 
@@ -70,4 +71,5 @@ def _take_out(plan: PlanBuilder, observed: Observed, name: str, seen: NodeSeen, 
     if seen.leads and not members_by_name(observed) and observed.bootstrapped is not False:
         plan.block(f"whether etcd needs {name} is not known: no control plane says who its members are")
         return
-    take_out(plan, observed, name, seen, "it was asked for", plan.keys(), creates=options.creates)
+    calls = options.destroy_calls
+    take_out(plan, observed, name, seen, "it was asked for", plan.keys(), creates=options.creates, host_calls=calls)

@@ -39,7 +39,7 @@ def forget_lost_members(plan: PlanBuilder, desired: Desired, observed: Observed)
             plan.add(DeleteNode(wanted.name), "its machine is gone", needs=(f"etcd/{wanted.name}/remove",))
 
 
-def remove_others(plan: PlanBuilder, observed: Observed, *, creates: bool) -> None:
+def remove_others(plan: PlanBuilder, observed: Observed, *, creates: bool, host_calls: tuple[str, ...] = ()) -> None:
     gone: dict[str, list[str]] = {}  # by name: the steps that take it out
     before = plan.keys()
     for name, seen in observed.others.items():
@@ -52,7 +52,14 @@ def remove_others(plan: PlanBuilder, observed: Observed, *, creates: bool) -> No
             plan.note(f"{name} is in the cluster, but not in the inventory, and nobody knows where it is")
         else:
             gone[name] = take_out(
-                plan, observed, name, seen, "the inventory no longer has it", before, creates=creates
+                plan,
+                observed,
+                name,
+                seen,
+                "the inventory no longer has it",
+                before,
+                creates=creates,
+                host_calls=host_calls,
             )
             before = [*before, *gone[name]]
     erased = {name: [key for key in keys if key.endswith("/reset")] for name, keys in gone.items()}
@@ -79,6 +86,7 @@ def take_out(
     before: list[str],
     *,
     creates: bool,
+    host_calls: tuple[str, ...] = (),
 ) -> list[str]:
     """Out of a cluster that goes on. One after the other: what comes next needs all of it."""
     actions: list[Action] = []
@@ -94,7 +102,7 @@ def take_out(
     if registered:
         actions.append(DeleteNode(name))
     if has_machine and creates:
-        actions.append(DestroyMachine(name))
+        actions.append(DestroyMachine(name, host_calls))
     effect = spoken(judge("remove", name, observed.etcd())) if _leads(observed, name, seen) else ""
     keys: list[str] = []
     for action in actions:

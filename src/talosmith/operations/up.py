@@ -35,6 +35,10 @@ class UpOptions:
     forgets_seeds: bool = False  # it gives machines a seed that can be taken away again
     missing_files: tuple[str, ...] = ("talosconfig", "kubeconfig")
     health_limit: float = 900.0
+    create_calls: tuple[str, ...] = ()  # of the provider, on its host: besides the machine's own
+    resize_calls: tuple[str, ...] = ()
+    seed_calls: tuple[str, ...] = ()
+    destroy_calls: tuple[str, ...] = ()
 
 
 def build(desired: Desired, observed: Observed, options: UpOptions) -> Plan:
@@ -42,17 +46,17 @@ def build(desired: Desired, observed: Observed, options: UpOptions) -> Plan:
     refuse(plan, desired, observed)
     forget_lost_members(plan, desired, observed)
     for name in desired.nodes:
-        _machine(plan, name, observed.nodes[name])
+        _machine(plan, name, observed.nodes[name], options)
         _first_config(plan, name, observed.nodes[name])
     _bootstrap(plan, desired, observed)
     _api(plan, observed)
     for name in desired.nodes:
         _joined(plan, name, observed.nodes[name])
         if options.forgets_seeds:
-            _seed(plan, name, observed.nodes[name])
-    resize(plan, desired, observed, possible=options.resizes)
+            _seed(plan, name, observed.nodes[name], options)
+    resize(plan, desired, observed, possible=options.resizes, host_calls=options.resize_calls)
     change_config(plan, desired, observed)
-    remove_others(plan, observed, creates=options.creates)
+    remove_others(plan, observed, creates=options.creates, host_calls=options.destroy_calls)
     _files(plan, desired, options)
     _health(plan, options)
     return plan.freeze(options.selection)
@@ -69,10 +73,10 @@ def _health(plan: PlanBuilder, options: UpOptions) -> None:
         plan.add(Healthy(options.health_limit), "something was done", needs=plan.keys())
 
 
-def _machine(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
+def _machine(plan: PlanBuilder, name: str, seen: NodeSeen, options: UpOptions) -> None:
     if seen.machine is None:
         plan.add(
-            CreateMachine(name),
+            CreateMachine(name, options.create_calls),
             "there is no machine for it",
             needs=(f"node/{name}/deleted",),
             never_without=(f"etcd/{name}/remove",),
@@ -130,10 +134,11 @@ def _joined(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
         plan.add(Joined(name), reason, needs=needs, never_without=(f"node/{name}/config",))
 
 
-def _seed(plan: PlanBuilder, name: str, seen: NodeSeen) -> None:
+def _seed(plan: PlanBuilder, name: str, seen: NodeSeen, options: UpOptions) -> None:
     """Not before the node is ready: until then its config may be nowhere else."""
     if plan.has(f"machine/{name}") or (isinstance(seen.machine, Machine) and seen.machine.seeded):
-        plan.add(ForgetSeed(name), "it has its config on its own disk then", never_without=(f"node/{name}/joined",))
+        action = ForgetSeed(name, options.seed_calls)
+        plan.add(action, "it has its config on its own disk then", never_without=(f"node/{name}/joined",))
 
 
 def _files(plan: PlanBuilder, desired: Desired, options: UpOptions) -> None:
