@@ -111,7 +111,14 @@ def _restarts_components(path: str) -> bool:
     return path.startswith(("cluster.", "machine.controlPlane")) and not path.startswith(_RESTARTS_NOTHING)
 
 
-def resize(plan: PlanBuilder[Context], desired: Desired, observed: Observed, *, possible: bool) -> None:
+def resize(
+    plan: PlanBuilder[Context],
+    desired: Desired,
+    observed: Observed,
+    *,
+    possible: bool,
+    host_calls: tuple[str, ...] = (),
+) -> None:
     turns = _Turns(plan, desired, observed)
     for wanted in desired.nodes.values():
         machine = observed.nodes[wanted.name].machine
@@ -124,7 +131,7 @@ def resize(plan: PlanBuilder[Context], desired: Desired, observed: Observed, *, 
             plan.note(f"{wanted.name}: {change}; this provider cannot change it in place")
         elif change:
             running = only_grows(machine, wanted.machine)
-            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running)
+            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running, host_calls)
             needs = turns.take(wanted, action.key, disturbing=not running)
             effect = "" if running else _effect(observed, wanted)
             plan.add(action, "the inventory says so", needs=needs, effect=effect)

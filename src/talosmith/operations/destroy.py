@@ -13,6 +13,7 @@ from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.operations.removal import Forecast, is_member_or_made_so, members_by_name, take_out
 from talosmith.plan.builder import PlanBuilder, Selection
 from talosmith.plan.step import Plan
+from talosmith.providers.base import HostCalls
 from talosmith.steps.context import Context
 from talosmith.steps.machines import DestroyMachine
 from talosmith.steps.removal import ResetNode
@@ -22,6 +23,7 @@ from talosmith.steps.removal import ResetNode
 class DestroyOptions:
     selection: Selection = field(default_factory=Selection)
     creates: bool = True  # the provider made the machines, and takes them away; else they are reset and stay
+    host_calls: HostCalls = field(default_factory=dict)
 
 
 def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan[Context]:
@@ -62,7 +64,7 @@ def _may_go(plan: PlanBuilder[Context], name: str, seen: NodeSeen, options: Dest
 
 def _destroy(plan: PlanBuilder[Context], name: str, options: DestroyOptions) -> None:
     if options.creates:
-        plan.add(DestroyMachine(name), "it belongs to this cluster")
+        plan.add(DestroyMachine(name, options.host_calls.get("destroy", ())), "it belongs to this cluster")
     else:
         plan.add(ResetNode(name), "it proves to be a node of this cluster")
 
@@ -88,4 +90,5 @@ def _take_out(
         if not verdict:
             plan.block(f"{name} stays: {verdict.reason}; repair the control plane first (`talosmith up`)")
             return
-    take_out(plan, observed, name, seen, "it was asked for", plan.keys(), verdict, creates=options.creates)
+    calls = options.host_calls.get("destroy", ()) if options.creates else None
+    take_out(plan, observed, name, seen, "it was asked for", plan.keys(), verdict, destroying=calls)
