@@ -6,7 +6,6 @@ import ast
 import inspect
 import io
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import pytest
 from talosmith.desired.secrets_file import Secrets
 from talosmith.inventory import load
 from talosmith.model.providers import Libvirt
-from talosmith.plan.step import Action
 from talosmith.providers.libvirt import calls
 from talosmith.providers.libvirt.calls import CHANGING, READING
 from talosmith.providers.libvirt.connection import libvirt
@@ -23,10 +21,10 @@ from talosmith.providers.libvirt.networks import wanted
 from talosmith.report.plan import as_text
 from talosmith.report.style import Style
 from talosmith.session import Session
-from talosmith.steps.machines import CreateMachine, DestroyMachine, ForgetSeed, PowerOn, ResizeMachine
+from talosmith.steps.machines import DestroyMachine, ForgetSeed
 from tests.lab.lab_worlds import quick_bundle
 from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
-from tests.unit.providers.libvirt_recording import MADE, RecordingHost
+from tests.unit.providers.libvirt_recording import MADE, RecordingHost, made_as_shown, whole_life_is_as_shown
 
 pytest.importorskip("libvirt", reason="libvirt-python is not installed: pip install 'talosmith[libvirt]'")
 pytestmark = pytest.mark.anyio
@@ -62,47 +60,8 @@ async def harness(tmp_path: Path) -> AsyncIterator[LibvirtHarness]:
     made.clear()
 
 
-def made_as_shown(action: Action) -> set[str]:
-    """The calls behind the functions that were called since the last time; each is one that the step shows."""
-    functions = set(MADE)
-    MADE.clear()
-    assert not functions - CHANGING.keys() - READING, "functions of libvirt that stand in no table"
-    shown = set(action.calls())
-    hidden = {one: CHANGING[one] for one in functions & CHANGING.keys() if not shown & set(CHANGING[one])}
-    assert not hidden, f"{action.key} shows {shown}"
-    return {call for one in functions & CHANGING.keys() for call in shown & set(CHANGING[one])}
-
-
 async def test_every_change_of_the_host_is_shown(harness: LibvirtHarness) -> None:
-    provider, worker = harness.provider(), harness.spec("w-1")
-    host = provider.host_calls
-    create = CreateMachine("cp-1", host["create"])
-    MADE.clear()
-    first = await provider.create(harness.spec("cp-1", "controlplane"))
-    prepared = {"libvirt:pool-define", "libvirt:pool-start", "libvirt:network-define", "libvirt:network-start"}
-    assert made_as_shown(create) == {"machine:create", "libvirt:volume-upload", *prepared}
-    machine = await provider.create(worker)
-    assert made_as_shown(CreateMachine("w-1", host["create"])) == {"machine:create"}, "the host is ready by now"
-    assert (await provider.create(worker)).id == machine.id
-    assert made_as_shown(CreateMachine("w-1", host["create"])) == set()
-
-    await provider.power(machine, False)
-    await provider.power(machine, True)
-    assert made_as_shown(PowerOn("w-1")) == {"machine:power"}
-    assert await provider.forget_seed(machine)
-    assert made_as_shown(ForgetSeed("w-1", host["forget-seed"])) == {"machine:forget-seed"}
-
-    grown = replace(worker, cpu=2, disks_mib=(64, 48, 16))
-    harness.connection.networkLookupByName(NETWORK).destroy()
-    await provider.resize(machine, grown)
-    resized = made_as_shown(ResizeMachine("w-1", host_calls=host["resize"]))
-    assert resized == {"machine:resize", "machine:power", "libvirt:network-start"}
-
-    await provider.destroy(machine)
-    assert made_as_shown(DestroyMachine("w-1", host["destroy"])) == {"machine:destroy"}
-    await provider.destroy(first)
-    left = {"libvirt:volume-delete", "libvirt:pool-undefine", "libvirt:network-undefine"}
-    assert made_as_shown(DestroyMachine("cp-1", host["destroy"])) == {"machine:destroy", *left}
+    await whole_life_is_as_shown(harness)
 
 
 async def test_a_pool_that_is_off_is_switched_on_as_shown(harness: LibvirtHarness) -> None:
