@@ -11,6 +11,7 @@ import errno
 import socket
 import ssl
 
+from talosmith.foreign_text import cleaned
 from talosmith.reaching import Shown
 from talosmith.talos import tls
 from talosmith.talos.address import Address
@@ -23,7 +24,6 @@ from talosmith.talos.errors import (
     Refused,
     TalosError,
     Unreachable,
-    cleaned,
 )
 from talosmith.talos.http2 import NodeProtocol
 from talosmith.talos.trust import Trust
