@@ -16,6 +16,8 @@ from typing import Any
 import h2.config
 import h2.connection
 import h2.events
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 from grpclib.protocol import H2Protocol
@@ -53,6 +55,19 @@ async def for_ever() -> None:
 
 def new_authority(kind: KeyKind = KeyKind.ED25519) -> CertificateAndKey:
     return pki.new_authority("talos", kind)
+
+
+def expired_twin(authority: CertificateAndKey) -> CertificateAndKey:
+    """Same name and key, long ago: what is verified with it has expired."""
+    certificate, key = pki.read_certificate(authority.certificate), pki.read_key(authority.key)
+    long_ago = datetime.now(UTC) - timedelta(days=9)
+    builder = x509.CertificateBuilder().subject_name(certificate.subject).issuer_name(certificate.subject)
+    builder = builder.public_key(certificate.public_key()).serial_number(1).not_valid_before(long_ago)
+    builder = builder.not_valid_after(long_ago + timedelta(days=1))
+    for extension in certificate.extensions:
+        builder = builder.add_extension(extension.value, extension.critical)
+    pem = builder.sign(key, None).public_bytes(Encoding.PEM).decode()
+    return CertificateAndKey(pem, authority.key)
 
 
 def new_credentials(authority: CertificateAndKey, roles: tuple[str, ...] = ("os:admin",)) -> Credentials:
