@@ -92,7 +92,7 @@ def _tls(node: str, wrong: ssl.SSLError, trust: Trust, certificate: bytes = b"")
     if _OUT_OF_TIME_THERE in reason:
         shown = tls.describe(certificate) if certificate else None
         theirs = f"; certificate of the node: {shown.validity}" if shown else ""
-        return Refused(
+        return ClockMismatch(
             node,
             "client certificate has expired or is not yet valid by the node's clock: "
             f"{trust.our_validity}{theirs} (remote error: tls: expired certificate; {cleaned(reason)})",

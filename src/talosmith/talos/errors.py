@@ -50,7 +50,10 @@ class TooSlow(TalosError, Temporary):
 
 
 class ClockMismatch(TalosError, Temporary):
-    """The node's certificate is expired or not valid yet; nodes renew theirs, and clocks get set."""
+    """The node's certificate is expired or not yet valid, or ours is by the node's clock.
+
+    Nodes issue new certificates once their clock is set by a time server.
+    """
 
 
 class NotReady(TalosError, Temporary):

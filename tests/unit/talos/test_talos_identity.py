@@ -127,7 +127,7 @@ async def test_a_client_certificate_that_is_out_of_time_by_the_nodes_clock(
         async with TalosClient(
             Credentials(authority.certificate, leaf.certificate, leaf.key), limits=PATIENT
         ) as client:
-            with pytest.raises(Refused, match="expired or is not yet valid by the node's clock") as caught:
+            with pytest.raises(ClockMismatch, match="expired or is not yet valid by the node's clock") as caught:
                 await client.node(address).version()
     said = str(caught.value)
     assert f"valid from {clock(wrong - timedelta(minutes=30))}" in said
