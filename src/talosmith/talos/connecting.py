@@ -152,6 +152,7 @@ async def not_trusted(
             node,
             f"is in maintenance mode, with the fingerprint {shown.fingerprint}",
             hint="It has no config. Apply one first.",
+            said=shown.fingerprint,
         )
     issuer = f", but by {cleaned(shown.issuer)!r} (its key's fingerprint: {shown.fingerprint})" if shown else ""
     return NotTrusted(

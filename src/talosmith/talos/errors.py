@@ -61,7 +61,10 @@ class NotReady(TalosError, Temporary):
 
 
 class InMaintenance(TalosError, Temporary):
-    """The node has no config, and one with a config was expected. It takes a while after a config was applied."""
+    """The node has no config, and one with a config was expected. It takes a while after a config was applied.
+
+    `said` is the fingerprint of its certificate, which is another one after each boot.
+    """
 
 
 class NotInMaintenance(TalosError, Permanent):

@@ -219,15 +219,38 @@ def test_a_machine_boots_again_before_it_gets_its_config(here: Here) -> None:
 
 
 def test_a_config_that_cannot_be_carried_out_is_told_of(here: Here) -> None:
+    """An install disk that does not exist is noticed before the config is applied; the machine's disks are named."""
     here.write(1, 0, more="patches: [{machine: {install: {disk: /dev/nope}}}]\n")
-    ended = here.up(*LIMIT, before=in_vain("is in maintenance mode"))
+    ended = here.up()
     assert ended.code == 1, ended.said
-    assert "is in maintenance mode" in ended.out and "such as an install disk that is not there" in ended.out
-    until(lambda: here.machines()["cp-1"]["stage"] == "maintenance")
+    assert "install disk /dev/nope does not exist" in ended.out and "disks of the machine: /dev/vda (" in ended.out
+    assert here.done("ApplyConfiguration") == 0
+    here.write(1, 0, more="patches: [{machine: {install: {diskSelector: {model: NOPE*}}}}]\n")
+    ended = here.up()
+    assert ended.code == 1, ended.said
+    assert "install disk selector matches no disk" in ended.out and "disks of the machine: /dev/vda (" in ended.out
     here.write(1, 0)
     works = here.up()
     assert works.code == 0, works.said
     converged(here, ["cp-1"])
+
+
+@pytest.mark.parametrize("clock", ["instant", "fast"])
+def test_a_node_that_falls_back_to_maintenance_mode_is_told_of(here: Here, clock: str) -> None:
+    """`fast`: while it installs it answers with the cluster's certificate, and seems to have arrived."""
+    here.write(3, 0, clock=clock)
+    here.make_lab(clock=clock)
+    assert here.up("--only", "machine/*").code == 0
+    here.lab.add_fault("full-disk", ["cp-2"])  # so it cannot be installed
+    ended = here.up()
+    assert ended.code == 1, ended.said
+    assert "cp-2 is in maintenance mode, without its machine config" in ended.out, ended.said
+    assert "fix: the console of the machine" in ended.out
+    assert "no etcd service" not in ended.out and here.done("Bootstrap") == 0
+    here.lab.clear_faults()
+    again = here.up()
+    assert again.code == 0, again.said
+    converged(here, ["cp-1", "cp-2", "cp-3"])
 
 
 def test_health_that_comes_and_goes_is_not_health(here: Here) -> None:

@@ -26,6 +26,7 @@ from grpclib.server import Server
 from talosmith.desired import pki
 from talosmith.desired.pki import CertificateAndKey, KeyKind
 from talosmith.talos import Address, Credentials
+from talosmith.talos.proto import cosi_pb2
 from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.cluster_grpc import ClusterServiceBase
 from talosmith.talos.proto.cosi_grpc import StateBase
@@ -168,6 +169,37 @@ def fails(status: Status, message: str = "") -> Handler:
         raise GRPCError(status, message)
 
     return handle
+
+
+def resource(type: str, id: str, yaml: str, **more: Any) -> cosi_pb2.Resource:  # noqa: A002
+    return cosi_pb2.Resource(
+        metadata=cosi_pb2.Metadata(namespace="ns", type=type, id=id, version="3", phase="running", **more),
+        spec=cosi_pb2.Spec(yaml_spec=yaml, proto_spec=b"\x01"),
+    )
+
+
+class State:
+    """A node's resources by type: gets one by id, lists them all."""
+
+    def __init__(self, *resources: cosi_pb2.Resource) -> None:
+        self.resources = resources
+        self.requests: list[Any] = []
+
+    async def get(self, stream: Any) -> None:
+        request = await stream.recv_message()
+        self.requests.append(request)
+        for item in self.resources:
+            if (item.metadata.type, item.metadata.id) == (request.type, request.id):
+                await stream.send_message(cosi_pb2.GetResponse(resource=item))
+                return
+        await fails(Status.NOT_FOUND, f"resource {request.type}({request.id}) doesn't exist")(stream)
+
+    async def list(self, stream: Any) -> None:
+        request = await stream.recv_message()
+        self.requests.append(request)
+        for item in self.resources:
+            if item.metadata.type == request.type:
+                await stream.send_message(cosi_pb2.ListResponse(resource=item))
 
 
 def _servicer(base: Any, handlers: Mapping[str, Handler]) -> Any:
