@@ -31,7 +31,10 @@ class TooSlow(TalosError, Temporary):
 
 
 class ClockMismatch(TalosError, Temporary):
-    """The node's certificate is expired or not valid yet; nodes renew theirs, and clocks get set."""
+    """The node's certificate is expired or not yet valid, or ours is by the node's clock.
+
+    Nodes issue new certificates once their clock is set by a time server.
+    """
 
 
 class NotReady(TalosError, Temporary):
@@ -39,7 +42,10 @@ class NotReady(TalosError, Temporary):
 
 
 class InMaintenance(TalosError, Temporary):
-    """The node has no config, and one with a config was expected. It takes a while after a config was applied."""
+    """The node has no config, and one with a config was expected. It takes a while after a config was applied.
+
+    `said` is the fingerprint of its certificate, which is another one after each boot.
+    """
 
 
 class NotInMaintenance(TalosError, Permanent):
