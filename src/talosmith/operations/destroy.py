@@ -40,8 +40,9 @@ def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan
                 _take_out(plan, observed, name, seen, forecast, options)
             else:
                 _destroy(plan, name, options)
-    if goes_on and any(name in desired.nodes for name in options.selection.targets):
-        plan.note("what the inventory still has, the next `talosmith up` makes anew")
+    again = [name for name in options.selection.targets if name in desired.nodes]
+    if goes_on and again and plan.keys():
+        plan.note(f"the inventory still has {', '.join(again)}: the next `talosmith up` creates it again")
     return plan.freeze(options.selection)
 
 
