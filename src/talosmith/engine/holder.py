@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import json
 import os
-import platform
 import socket
 import time
 from dataclasses import asdict, dataclass, fields
@@ -105,7 +104,7 @@ def boot_id() -> str:
 
 
 def pid_namespace() -> str:
-    if platform.system() != "Linux":
+    if os.uname().sysname != "Linux":
         return "none"  # all processes are in one
     try:
         return str(Path("/proc/self/ns/pid").readlink())

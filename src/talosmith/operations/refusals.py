@@ -22,7 +22,7 @@ def refuse(plan: PlanBuilder[Any], desired: Desired, observed: Observed) -> None
 
 def _stranger(plan: PlanBuilder[Any], name: str, seen: NodeSeen) -> None:
     if seen.stranger:
-        plan.block(f"{name}: {seen.stranger}; nothing is done to machines that are not this cluster's")
+        plan.block(f"{name}: {seen.stranger}; nothing is done to a machine that is not proven to be this cluster's")
 
 
 def _address(plan: PlanBuilder[Any], name: str, wanted: str, seen: NodeSeen, taken: Mapping[str, str]) -> None:

@@ -21,6 +21,7 @@ from talosmith.steps.components import until_components_current
 from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
 from talosmith.steps.install_disk import check_install_disk, without_match
+from talosmith.steps.machine_status import statuses
 from talosmith.steps.waiting import pause, until
 from talosmith.talos import (
     ApplyMode,
@@ -285,7 +286,7 @@ async def until_ready(context: Context, name: str, report: Report) -> None:
     began = anyio.current_time()
     while True:
         try:
-            async for status in context.configured(name).watch_machine_status():
+            async for status in statuses(context.configured(name)):
                 unmet = [one for one in status.unmet if not expected_unmet(context, one.name)]
                 if status.stage == "running" and not unmet:
                     return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -91,7 +91,7 @@ class ViewCalls(ResourceCalls):
     async def machine_status(self) -> MachineStatus:
         return self._status(await self.get("machinestatuses", "machine"))
 
-    async def watch_machine_status(self, *, timeout: float = FOLLOWING) -> AsyncIterator[MachineStatus]:
+    async def watch_machine_status(self, *, timeout: float = FOLLOWING) -> AsyncGenerator[MachineStatus, None]:
         """The present status, then each new one."""
         async for change in self.watch("machinestatuses", "machine", timeout=timeout):
             if change.resource is not None and change.kind in (ChangeKind.CREATED, ChangeKind.UPDATED):
