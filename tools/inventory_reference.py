@@ -24,6 +24,11 @@ A folder with `cluster.yaml`, and optionally `nodes.yaml` (the keys `controlplan
 - **Patches** for machine configs are applied in this order: `patches/global/*.yaml`, `patches:`, then
   `patches/controlplane/*.yaml` or `patches/worker/*.yaml` and the role's `patches:`, then
   `patches/nodes/<name>.yaml` and the node's `patches:`. Files go by name, those of an extended inventory first.
+  A patch elsewhere below `patches/` that no `patches:` names is an error.
+- **Disks**: a node's `disk` is a size (`40G`: the machine gets a first disk of it), or the disk that Talos is
+  installed on: a device (`/dev/sda`) or a serial number (`S4EWNX0R1`). Text that looks like a size or a device and is
+  neither is an error. A serial number that reads like one, has less than four characters, no digit or a blank in it,
+  is written `{serial: "20G4"}`.
 - **Secrets** are named, not written: `sops:path.in.secrets` or `env:VARIABLE`.
 - **Provider**: one of the blocks `lab`, `libvirt`, `proxmox`, `aws`, `docker`, `metal`; none means `lab`.
 

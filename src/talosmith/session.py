@@ -18,8 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import anyio
+
 from talosmith.desired.bundle import Bundle
-from talosmith.desired.secrets_file import SECRETS_FILE, Secrets, create_secrets, read_secrets
+from talosmith.desired.secrets_file import Secrets, create_secrets, has_secrets, read_secrets
 from talosmith.desired.target import Desired
 from talosmith.engine.folder import cluster_folder, make_folder
 from talosmith.engine.holder import Holder
@@ -35,7 +37,7 @@ from talosmith.inventory.sources import find
 from talosmith.kube import KubeClient
 from talosmith.model.cluster import Cluster
 from talosmith.observed.conditions import Check, Verdict
-from talosmith.observed.health import look_once, wait_healthy
+from talosmith.observed.health import between_looks, look_once, wait_healthy
 from talosmith.observed.observe import observe
 from talosmith.observed.world import Observed, Unknown
 from talosmith.operations import destroy, up
@@ -50,6 +52,7 @@ from talosmith.talos import Limits, MaintenanceClient, TalosClient
 
 _LIMITS = Limits(connect_timeout=5.0)
 _LOOK = "see `talosmith status`"
+_LOOK_AGAIN = 0.5  # seconds, after a machine that does not answer
 
 
 class Session:
@@ -69,7 +72,7 @@ class Session:
     ) -> Session:
         """`new_secrets`: if there are none, make them, and keep them once the first run begins."""
         cluster, folder = load(inventory, environment), find(inventory, environment).parent
-        if new_secrets and not (folder / SECRETS_FILE).exists():
+        if new_secrets and not has_secrets(folder):
             bundle = Bundle.generate(contract=min(cluster.talos_version.line, (1, 13)))
             return cls(cluster, folder, Secrets(bundle), new_secrets=True)
         return cls(cluster, folder, read_secrets(folder))
@@ -137,7 +140,8 @@ class Session:
         async with KubeClient.from_bundle(self.desired.bundle, addresses) as kube:
             found = await look_once(self.desired, self.talos, kube)
             if limit and not all(verdict.ok for _, verdict in found):
-                await wait_healthy(self.desired, self.talos, kube, report=report, limit=limit)
+                between = between_looks(simulated=self.provider.simulated)
+                await wait_healthy(self.desired, self.talos, kube, report=report, limit=limit, between=between)
                 found = await look_once(self.desired, self.talos, kube)
         return found
 
@@ -150,8 +154,14 @@ class Session:
             raise no_such("machine of the node", name, machines, otherwise=_LOOK)
         return await self.provider.console(machines[name], lines)
 
-    async def preflight(self) -> list[Finding]:
-        """Whether the machines that are to be made, or to get their first config, are ready for it."""
+    async def preflight(
+        self, waiting: Callable[[Finding], None] = lambda finding: None, *, patience: float = 0.0
+    ) -> list[Finding]:
+        """Whether the machines that are to be made, or to get their first config, are ready for it.
+
+        A machine that does not answer may be booting, or rebooting with the config that another run has applied: it
+        is waited for, up to `patience` seconds, and told to `waiting` each time.
+        """
         observed = self.observed or await self.observe()
         running = observed.bootstrapped is True  # then a machine that does not answer is one thing among others
         new = [
@@ -161,7 +171,14 @@ class Session:
             or seen.stage == "maintenance"
             or (isinstance(seen.stage, Unknown) and not running and not self.provider.creates)
         ]
-        return await self.provider.preflight(new)
+        found = await self.provider.preflight(new)
+        with anyio.move_on_after(patience):
+            while silent := [finding for finding in found if finding.transient]:
+                for finding in silent:
+                    waiting(finding)
+                await anyio.sleep(_LOOK_AGAIN)
+                found = await self.provider.preflight(new)
+        return found
 
     def _missing_files(self) -> tuple[str, ...]:
         serving = {

@@ -47,6 +47,7 @@ class LabMachines:
     name: str = "lab"
     seeds: bool = False
     creates: bool = True
+    simulated: bool = True
     broken: Temporary | None = None
 
     async def find(self) -> list[Machine]:

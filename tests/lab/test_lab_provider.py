@@ -20,7 +20,7 @@ from talosmith.lab import process
 from talosmith.lab.process import Made, Place
 from talosmith.lab.server.lab import LabOptions, LabServer
 from talosmith.model.cluster import Cluster
-from talosmith.model.machines import MachineSpec, Owner
+from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.secret import Secret
 from talosmith.providers import provider_for
 from talosmith.providers.lab import LabProvider, lab_name
@@ -144,6 +144,24 @@ async def test_an_address_that_somebody_has_is_told_before(cluster: Cluster) -> 
         findings = await provider.preflight([controlplane, worker])
     (error,) = [finding for finding in findings if finding.level == "error"]
     assert str(worker.ip) in error.evidence and str(controlplane.ip) not in error.evidence
+
+
+async def test_an_address_of_a_machine_that_another_run_creates_meanwhile_is_ours(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider, (controlplane, _) = made_for(cluster), specs(cluster)
+    find = provider.find
+
+    async def created_right_after() -> list[Machine]:
+        found = await find()
+        machine = await made_for(cluster).create(controlplane)
+        async with MaintenanceClient() as client:  # until it has its address
+            await eventually(client.node(machine.addresses[0], fingerprint=machine.fingerprint).version, bool)
+        return found
+
+    monkeypatch.setattr(provider, "find", created_right_after)
+    assert {finding.level for finding in await provider.preflight([controlplane])} == {"ok"}
+    assert [machine.name for machine in await find()] == [controlplane.name]
 
 
 async def test_a_lab_keeps_its_clock_and_says_so(cluster: Cluster, tmp_path: Path, network: str) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from talosmith.errors import ExitCode
 from talosmith.lab import services
-from talosmith.observed.health import Unhealthy, checks, wait_healthy
+from talosmith.observed import health
+from talosmith.observed.health import Unhealthy, checks
 from talosmith.observed.listening import Listener
 from talosmith.observed.round import Round
 from talosmith.talos import Limits, TalosClient
@@ -23,6 +25,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 LIMIT = 600.0  # seconds: more than anything here takes; where it is to run out, the clock is moved
 DAY = 86400.0
+wait_healthy = partial(health.wait_healthy, between=0.25)  # long enough to listen to the nodes meanwhile
 
 
 @pytest.fixture

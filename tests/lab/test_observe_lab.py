@@ -19,7 +19,7 @@ from talosmith.model.secret import Secret
 from talosmith.observed import nodes as asking
 from talosmith.observed.world import EtcdSeen, NodeSeen, Unknown
 from talosmith.plan.gate import judge
-from talosmith.talos import ApplyMode, Limits, MaintenanceClient, TalosClient
+from talosmith.talos import ApplyMode, InMaintenance, Limits, MaintenanceClient, TalosClient, TalosNode
 from talosmith.talos.channel import NodeChannel
 from tests.lab.lab_worlds import quick_bundle
 from tests.lab.observe_worlds import PATIENCE, LabWorld, desired_of, lab_world
@@ -340,3 +340,51 @@ async def test_somebody_at_an_address_that_should_be_free_is_noticed(up: LabWorl
     async with MaintenanceClient() as other:
         stranger = asking.NodeLooker(up.desired, up.talos, other, at_once=4, connecting=4)
         assert await stranger.answers("w-9", address.rpartition(".")[0] + ".99") == ""
+
+
+async def test_a_machine_that_another_run_creates_meanwhile_is_ours(
+    world: LabWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.create("cp-1")
+    await world.rest()
+    listed: list[list[Machine]] = [[], await world.provider.find()]
+
+    async def find() -> list[Machine]:
+        return listed.pop(0)
+
+    monkeypatch.setattr(world.provider, "find", find)
+    network = dataclasses.replace(world.desired.cluster.network, addressing="static")
+    static = Desired(dataclasses.replace(world.desired.cluster, network=network), world.desired.bundle)
+    seen = (await world.look(static)).nodes["cp-1"]
+    assert isinstance(seen.machine, Machine) and seen.stage == "maintenance" and not seen.stranger
+    assert not listed
+
+
+async def test_a_node_that_another_run_configures_while_it_is_looked_at_is_ours(
+    world: LabWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It shows its maintenance certificate at first, and its own when it is asked for its stage."""
+    world.create("cp-1")
+    await world.rest()
+    shown = world.control.list_machines("cp-1")[0]["fingerprint"]
+    machine = dataclasses.replace((await world.provider.find())[0], fingerprint=shown)
+    await world.configure("cp-1")
+    await world.rest()
+    await world.maintenance.forget(machine.addresses[0])  # the other run's connection is not ours
+    connect, connected = asking._connected, 0
+
+    async def first_in_maintenance(node: TalosNode, maintenance: bool, seconds: float) -> asking.Reached:
+        nonlocal connected
+        connected += 1
+        if connected == 1:
+            raise InMaintenance(node.name, "is in maintenance mode")
+        return await connect(node, maintenance, seconds)
+
+    async def find() -> list[Machine]:
+        return [machine]
+
+    monkeypatch.setattr(asking, "_connected", first_in_maintenance)
+    monkeypatch.setattr(world.provider, "find", find)
+    seen = (await world.look()).nodes["cp-1"]
+    assert seen.configured and not seen.stranger, seen
+    assert connected == 3

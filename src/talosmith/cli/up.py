@@ -22,10 +22,13 @@ from talosmith.cli.operating import (
 )
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, say
 from talosmith.errors import ExitCode, Permanent
+from talosmith.providers.base import Finding
 from talosmith.report import findings
 from talosmith.report import plan as plan_report
 from talosmith.report.style import Style
 from talosmith.session import Session
+
+_PATIENCE = 300.0  # seconds: an installation and a reboot, of a machine that another run has configured
 
 app = application("Bring the cluster up, or back to what the inventory says. Killed anywhere, run it again.")
 
@@ -83,7 +86,7 @@ def up(
                     _merge(session, wanted=merge)
                     return ExitCode.DONE
                 operating.must_be(plan, saved, file)
-                await _preflight(session)
+                await _preflight(session, min(limit or _PATIENCE, _PATIENCE))
                 say(plan_report.as_text(plan, Style(sys.stderr)))
                 operating.confirm(plan, yes=yes, confirmed=confirm)
                 code = await operating.carry_out(
@@ -106,9 +109,17 @@ def _merge(session: Session, *, wanted: bool) -> None:
         say(f"{path} has the context {name}")
 
 
-async def _preflight(session: Session) -> None:
-    """Nothing is changed if one of the things that matter first is wrong."""
-    found = [finding for finding in await session.preflight() if finding.level != "ok"]
+async def _preflight(session: Session, patience: float) -> None:
+    """Nothing is changed if one of the things that matter first is wrong. Machines that boot are waited for."""
+    waited: set[str] = set()
+
+    def waiting(finding: Finding) -> None:
+        if finding.check not in waited:
+            waited.add(finding.check)
+            say(f"{findings.waiting(finding)} (up to {patience:g} s)")
+
+    looked = await session.preflight(waiting, patience=patience)
+    found = [finding for finding in looked if finding.level != "ok" or finding.check in waited]
     if found:
         say(findings.as_text(found, Style(sys.stderr)))
     if any(finding.level == "error" for finding in found):

@@ -50,10 +50,15 @@ class Secrets:
         return Secret(value)
 
 
+def has_secrets(folder: Path) -> bool:
+    """Whether anything has the file's name: a link that leads nowhere is no reason to make new secrets."""
+    return os.path.lexists(folder / SECRETS_FILE)
+
+
 def read_secrets(folder: Path, identities: sops.Identities | None = None) -> Secrets:
     """The secrets of the inventory in `folder`; never made here."""
     path = folder / SECRETS_FILE
-    if not path.exists():
+    if not has_secrets(folder):
         raise SecretsError(
             f"there is no {path}",
             hint="for a new cluster `talosmith secrets init`; for one that exists `talosmith secrets import`",
@@ -72,7 +77,7 @@ def create_secrets(folder: Path, bundle: Bundle, recipients: tuple[str, ...] = (
     """Writes a bundle where there is none. Returns the files made: also key and rules, if there were none."""
     path = folder / SECRETS_FILE
     named: dict[str, Any] = {}
-    if path.exists():
+    if has_secrets(folder):
         named = sops.load(path)
         if any(key in named for key in BUNDLE_KEYS):
             raise SecretsError(

@@ -42,6 +42,7 @@ _ELSEWHERE = {
     "vlan_tag": "vlan",
     "vm_id": "vmid",
 }
+_LONGEST = 400
 _WANTED = {
     "bool": "true or false",
     "dict": "a mapping",
@@ -60,11 +61,16 @@ def explain(invalid: ValidationError, merged: Merged) -> Iterator[tuple[Path, Pr
         unknown = error["type"] == "extra_forbidden"
         if unknown:
             path = (*path, str(error["loc"][-1])) if not path or path[-1] != error["loc"][-1] else path
-        what, why, fix = _words(error, path)
+        what, why, fix = (_cut(part) for part in _words(error, path))
         if (path, what) in seen:
             continue
         seen.add((path, what))
         yield path, merged.problem("error", path, what, why, fix, of_key=unknown)
+
+
+def _cut(text: str) -> str:
+    """Values are quoted, and may be as long as a file."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
 
 
 def path_in_files(loc: tuple[int | str, ...], data: Any) -> Path:

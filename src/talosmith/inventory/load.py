@@ -16,9 +16,10 @@ from talosmith.inventory.merge import Merged, show_line
 from talosmith.inventory.origins import Origin, origins
 from talosmith.inventory.parse import Document, Path
 from talosmith.inventory.patches import PatchFiles
+from talosmith.inventory.regular_file import shown
 from talosmith.inventory.resolve import GROUP, Resolved, Unresolvable, resolve
 from talosmith.inventory.schema import Inventory
-from talosmith.inventory.sources import Sources, find, read, shown
+from talosmith.inventory.sources import Sources, find, read
 from talosmith.model.cluster import Cluster
 
 _IDENTITY = {"name", "ip", "mac_addr", "vmid"}  # another node may be found the same as one whose own is wrong
@@ -85,7 +86,9 @@ def _check_content(report: Report, merged: Merged) -> None:
         return
     found = list(rules.check(resolved, only_certain=not whole))
     if whole:
-        found += patches.unused({node.name for node in resolved.cluster.nodes})
+        names = {node.name for node in resolved.cluster.nodes}
+        found += patches.unused(names)
+        report.problems += patches.not_applied(names)
         report.resolved = resolved
     _tell(report, merged, [finding for finding in found if whole or _stands(finding, wrong, merged)])
 

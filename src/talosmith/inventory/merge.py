@@ -17,6 +17,7 @@ _SECRET = re.compile(
     r"""(["']?[\w-]*(?:token|secret|passw|api_key|access_key|private_key|deploy_key|password)[\w-]*["']?\s*:\s*)([^#,}\]]+)""",
     re.IGNORECASE,
 )
+_LONGEST_LINE = 200
 _REFERENCE = re.compile(r"\s*[\"']?(env|sops):[\w.-]+[\"']?\s*\Z")
 
 
@@ -96,7 +97,8 @@ def show_line(problem: Problem, document: Document) -> Problem:
     """The problem with the line it is about, values of secret-looking keys masked."""
     if not 0 < problem.line <= len(document.lines):
         return problem
-    source = _SECRET.sub(_mask, document.lines[problem.line - 1])[:200]
+    # Cut first: a word without end would keep the expression busy for as long, squared.
+    source = _SECRET.sub(_mask, document.lines[problem.line - 1][:_LONGEST_LINE])
     return Problem(
         problem.severity,
         problem.what,

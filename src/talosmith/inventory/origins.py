@@ -12,6 +12,7 @@ from talosmith.inventory.numbers import how_numbered
 from talosmith.inventory.parse import Path
 from talosmith.inventory.resolve import Place, Resolved
 from talosmith.inventory.resolve.network import LAB_VIP_OFFSET
+from talosmith.inventory.resolve.nodes import install_disk_of
 from talosmith.model.cluster import Node
 from talosmith.model.providers import Aws, Lab
 from talosmith.model.services import Services
@@ -117,15 +118,9 @@ def _node(node: Node, place: Place, resolved: Resolved, merged: Merged) -> Itera
 
 def _chosen(place: Place, resolved: Resolved) -> Any:
     """What the inventory says of the disk to install on, if it is that and not a size."""
-    from talosmith.model.cluster import InstallDisk
-    from talosmith.model.values import parse_size
-
     if place.of("disk_selector")[-1] == "disk_selector":
         return place.own.disk_selector if place.gives("disk_selector") and place.own else place.group.disk_selector
-    disk = place.own.disk if place.gives("disk") and place.own else place.group.disk
-    if disk is None or parse_size(disk) is not None:
-        return None
-    return InstallDisk(device=disk) if disk.startswith("/") else InstallDisk(serial=disk)
+    return install_disk_of(place.own.disk if place.gives("disk") and place.own else place.group.disk)
 
 
 def _derived(attribute: str, node: Node, resolved: Resolved) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
@@ -10,6 +11,7 @@ from talosmith.errors import Problem
 from talosmith.inventory.findings import Finding
 from talosmith.inventory.merge import Merged
 from talosmith.inventory.parse import Document, Path
+from talosmith.inventory.patch_folder import not_applied
 from talosmith.inventory.sources import read_patch
 from talosmith.model.cluster import Patch
 
@@ -20,8 +22,9 @@ class PatchFiles:
     def __init__(self, merged: Merged) -> None:
         self._merged = merged
         self._files: dict[str, tuple[Document, ...]] = {}
+        self._named: set[str] = set()  # real paths of the files that the inventory names
         for layer in merged.sources.layers:
-            for scope, documents in layer.patches.items():
+            for scope, documents in layer.patch_folder.scoped.items():
                 self._files[scope] = (*self._files.get(scope, ()), *documents)
 
     def __call__(self, scope: str, path: Path, entries: list[Any]) -> tuple[Patch, ...]:
@@ -42,10 +45,16 @@ class PatchFiles:
                 what = f"{documents[0].file}: there is no node `{name}`"
                 yield Finding("error", (), what, "the patch would never be applied", fix)
 
+    def not_applied(self, names: set[str]) -> Iterator[Problem]:
+        """Files of the folders `patches/` that nothing applies: most likely a folder or an ending was mistyped."""
+        for layer in self._merged.sources.layers:
+            yield from not_applied(layer.patch_folder, self._named, names)
+
     def _entry(self, path: Path, entry: Any) -> Patch | None:
         if not isinstance(entry, str):
             return Patch(self._merged.origin(path), value=entry)
         layer = next(layer for layer in self._merged.sources.layers if self._merged.file_of(path) in layer.documents)
+        self._named.add(os.path.realpath(layer.folder / entry.replace("\0", "")))
         document = read_patch(self._merged.sources, layer, entry, self._place(path))
         return _patch(document) if document else None
 

@@ -7,17 +7,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from talosmith.model.disks import Disk
 from talosmith.model.providers import Aws, Docker, Lab, Libvirt, Metal, Proxmox
 from talosmith.model.section import Section, shorthand
 from talosmith.model.services import Image, Services
 from talosmith.model.settings import Bond, DiskSelector, KubernetesSettings, Route, TalosSettings, Volume
 from talosmith.model.values import (
     Address,
-    Disk,
-    DiskSize,
     Fingerprint,
     FullVersion,
     Host,
+    Interface,
     LabelKey,
     LabelValue,
     Mac,
@@ -27,6 +27,7 @@ from talosmith.model.values import (
     NamePrefix,
     Network,
     SchematicId,
+    SizeMib,
     Taint,
     Vlan,
     wrong,
@@ -62,10 +63,11 @@ class NodeSettings(Section):
     """virtual CPUs"""
     ram: Memory | None = None
     disk: Disk | None = None
-    """how large the first disk is made (40G), or which one Talos is installed on (/dev/sda, or a serial number)"""
+    """size of the first disk (40G), or which disk Talos is installed on: device (/dev/sda) or serial number; a serial
+    number that reads like something else is `{serial: …}`"""
     disk_selector: DiskSelector | None = None
     """which disk Talos is installed on, by model, size, bus …; instead of a device or serial number in `disk`"""
-    extra_disks: list[DiskSize] | None = None
+    extra_disks: list[SizeMib] | None = None
     """further disks of the machine"""
     instance_type: str | None = None
     """kind of machine on AWS, instead of the role's"""
@@ -78,7 +80,7 @@ class NodeSettings(Section):
     encrypt_disk: bool | None = None
     """LUKS2 with keys in the TPM, for STATE and EPHEMERAL"""
     kernel_modules: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]] | None = None
-    interface: str | None = None
+    interface: Interface | None = None
     """network card, by name; by its MAC address if left out"""
     bond: Bond | None = None
     """several network cards as one, instead of `interface`"""

@@ -7,26 +7,26 @@ folder around it for `extends`, so that `../base` works and `../../etc` does not
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from talosmith.errors import Problem, UsageError
-from talosmith.inventory.parse import MAX_BYTES, Document, Unreadable, parse
+from talosmith.inventory.parse import Document, Unreadable, parse
+from talosmith.inventory.patch_folder import PatchFolder, read_patches
+from talosmith.inventory.regular_file import FileTrouble, escapes, is_folder, read_content, shown
 
 CLUSTER_FILE = "cluster.yaml"
 NODES_FILE = "nodes.yaml"
 MAX_EXTENDS = 10
-PATCH_SCOPES = ("global", "controlplane", "worker")
 
 
 @dataclass
 class Layer:
-    """One folder of an inventory: its files, and its patches by scope (`global`, a role, `nodes/<name>`)."""
+    """One folder of an inventory: its files, and its folder `patches/`."""
 
     folder: Path
     documents: list[Document] = field(default_factory=list)
-    patches: dict[str, list[Document]] = field(default_factory=dict)
+    patch_folder: PatchFolder = field(default_factory=PatchFolder)
 
 
 @dataclass
@@ -48,13 +48,15 @@ def find(inventory: str | os.PathLike[str] | None, environment: str | None = Non
     given = inventory or os.environ.get("TALOSMITH_INVENTORY")
     if given:
         start = Path(given)
-        if not start.is_dir():
+        if not is_folder(start):
             if environment is None:
                 return start
             start = start.parent
         found = _in_folder(start, environment)
         if found:
             return found
+        if start.name == CLUSTER_FILE and environment is None:
+            return start  # reading it says that it is a folder
         raise _nothing_in(start, environment)
     here = Path.cwd()
     for folder in (here, *here.parents):
@@ -84,7 +86,7 @@ def read(cluster_file: Path) -> Sources:
         main = _read_into(sources, layer, next_file, required=True)
         if next_file.name == CLUSTER_FILE:
             _read_into(sources, layer, next_file.with_name(NODES_FILE), required=False)
-        _read_patches(sources, layer)
+        layer.patch_folder = read_patches(layer.folder, sources.problems)
         next_file = _extended(sources, main, next_file, root, seen) if main else None
     return sources
 
@@ -92,7 +94,7 @@ def read(cluster_file: Path) -> Sources:
 def read_patch(sources: Sources, layer: Layer, name: str, at: Problem) -> Document | None:
     """A patch file that the inventory names; it must lie inside the inventory's folder."""
     path = Path(os.path.normpath(layer.folder / name))
-    if _escapes(path, Path(os.path.realpath(layer.folder)), name):
+    if escapes(path, Path(os.path.realpath(layer.folder)), name):
         sources.problems.append(
             _with(at, what=f"the patch `{name}` is not inside the inventory's folder", fix="copy it there")
         )
@@ -100,7 +102,8 @@ def read_patch(sources: Sources, layer: Layer, name: str, at: Problem) -> Docume
     try:
         return parse(read_content(path), shown(path), several=True)
     except FileTrouble as trouble:
-        sources.problems.append(_with(at, what=f"the patch `{name}` {trouble}"))
+        fix = "" if trouble.missing else trouble.fix
+        sources.problems.append(_with(at, what=f"the patch `{name}` {trouble}", fix=fix))
     except Unreadable as unreadable:
         sources.problems.extend(unreadable.problems)
     return None
@@ -110,9 +113,10 @@ def _in_folder(folder: Path, environment: str | None) -> Path | None:
     places = [folder]
     if environment is not None:
         places = [folder / environment, folder / "inventory" / environment]
-        if (folder / CLUSTER_FILE).is_file():  # an environment itself: the other one is beside it
+        if os.path.lexists(folder / CLUSTER_FILE):  # an environment itself: the other one is beside it
             places.append(folder.absolute().parent / environment)
-    return next((place / CLUSTER_FILE for place in places if (place / CLUSTER_FILE).is_file()), None)
+    # Whatever has the name is meant: reading it says what is wrong with it.
+    return next((place / CLUSTER_FILE for place in places if os.path.lexists(place / CLUSTER_FILE)), None)
 
 
 def _environments(folder: Path) -> list[str]:
@@ -151,26 +155,6 @@ def _read_into(sources: Sources, layer: Layer, path: Path, *, required: bool) ->
     return document
 
 
-def _read_patches(sources: Sources, layer: Layer) -> None:
-    folder = layer.folder / "patches"
-    if not folder.is_dir():
-        return
-    root = Path(os.path.realpath(layer.folder))
-    for scope in (*PATCH_SCOPES, "nodes"):
-        for path in sorted(folder.glob(f"{scope}/*.yaml")):
-            key = f"nodes/{path.stem}" if scope == "nodes" else scope
-            try:
-                if _escapes(path, root, path.name):
-                    raise FileTrouble("is a link that leads out of the inventory's folder")
-                document = parse(read_content(path), shown(path), several=True)
-            except FileTrouble as trouble:
-                sources.problems.append(Problem("error", f"the patch {trouble}", file=shown(path)))
-            except Unreadable as unreadable:
-                sources.problems.extend(unreadable.problems)
-            else:
-                layer.patches.setdefault(key, []).append(document)
-
-
 def _extended(sources: Sources, main: Document, file: Path, root: Path, seen: list[str]) -> Path | None:
     name = main.data.get("extends")
     if name is None:
@@ -180,60 +164,20 @@ def _extended(sources: Sources, main: Document, file: Path, root: Path, seen: li
     if not isinstance(name, str) or not name:
         return None  # the schema says what is wrong with it
     path = Path(os.path.normpath(file.parent / name))
-    if _escapes(path, root, name.removeprefix("../")):
+    if escapes(path, root, name.removeprefix("../")):
         what = f"`extends: {name}` leads out of the folder that holds the inventories"
         sources.problems.append(_with(at, what=what, fix="name a folder beside this one, for example ../base"))
         return None
-    target = path / CLUSTER_FILE if path.is_dir() else path
+    target = path / CLUSTER_FILE if is_folder(path) else path
     if os.path.realpath(target) in seen or len(seen) > MAX_EXTENDS:
         what = f"`extends: {name}` comes back to an inventory that extends this one"
         sources.problems.append(_with(at, what=what, fix="an inventory cannot extend itself"))
         return None
-    if not target.is_file():
+    if not os.path.lexists(target):
         sources.problems.append(_with(at, what=f"`extends: {name}`: there is no {shown(target)}"))
         return None
     return target
 
 
-def _escapes(path: Path, root: Path, name: str) -> bool:
-    if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
-        return True
-    return not Path(os.path.realpath(path)).is_relative_to(root)
-
-
 def _with(at: Problem, *, what: str, fix: str = "") -> Problem:
     return Problem("error", what, fix=fix, file=at.file, line=at.line, column=at.column)
-
-
-class FileTrouble(Exception):
-    """A file cannot be read; the text continues a sentence that names it."""
-
-    def __init__(self, text: str, *, fix: str = "", missing: bool = False) -> None:
-        super().__init__(text)
-        self.fix = fix
-        self.missing = missing
-
-
-def read_content(path: Path) -> bytes:
-    """The file's bytes, one more than is allowed at most. Opens regular files only: a pipe would wait for ever."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise FileTrouble("does not exist", fix="make one with `talosmith init`", missing=True) from None
-    except OSError as wrong:
-        raise FileTrouble(f"cannot be read: {wrong.strerror}") from None
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise FileTrouble("is not a regular file")
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            return file.read(MAX_BYTES + 1)
-    except OSError as wrong:
-        raise FileTrouble(f"cannot be read: {wrong.strerror}") from None
-    finally:
-        os.close(handle)
-
-
-def shown(path: Path) -> str:
-    """The path as the user would type it from here."""
-    relative = os.path.relpath(path)
-    return relative if not relative.startswith("../..") else str(path.absolute())

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
+from talosmith.model.disks import VolumeDisk
 from talosmith.model.section import Section, shorthand
-from talosmith.model.values import Address, DiskSize, DomainName, Network, wrong
+from talosmith.model.values import Address, DomainName, Interface, Network, SizeMib, wrong
 
 
 def _url(value: str) -> str:
@@ -69,7 +70,7 @@ class Route(Section):
 class Bond(Section):
     """Several network cards as one."""
 
-    interfaces: Annotated[list[str], Field(min_length=1)]
+    interfaces: Annotated[list[Interface], Field(min_length=1)]
     mode: Literal[
         "balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"
     ] = "802.3ad"
@@ -94,12 +95,20 @@ class DiskSelector(Section):
     type: Literal["ssd", "hdd", "nvme", "sd"] | None = None
     busPath: str | None = None  # noqa: N815 - the name Talos has for it
 
+    @model_validator(mode="after")
+    def _selects(self) -> DiskSelector:
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        if not any(given.values()):
+            raise wrong("this selects no disk", why="any disk would fit", fix="for example `{type: nvme}`")
+        return self
+
 
 class Volume(Section):
     """Room on a further disk, mounted at /var/mnt/<name>."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9-]{0,32}[A-Za-z0-9])?$")]
-    disk: str
-    """device (/dev/sdb), serial number, or a CEL expression such as `disk.transport == "nvme"`"""
-    min_size: DiskSize | None = None
-    max_size: DiskSize | None = None
+    disk: VolumeDisk
+    """device (/dev/sdb), serial number (plain or `{serial: …}`), or a CEL expression such as
+    `disk.transport == "nvme"`"""
+    min_size: SizeMib | None = None
+    max_size: SizeMib | None = None

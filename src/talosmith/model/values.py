@@ -117,6 +117,30 @@ def _mac(value: Any) -> str:
     return text
 
 
+def _interface(value: Any) -> str:
+    text = _text(value, "the name of a network card")
+    if not text.strip():
+        raise wrong("this is empty", why="the link would have no selector", fix="for example `eth0`")
+    if _is_mac(text):
+        raise wrong(f"`{text}` is a MAC address, not the name of a network card", fix="did you mean `mac_addr`?")
+    if not re.fullmatch(r"[^\s/]{1,63}", text) or not text.isprintable():
+        raise wrong(f"`{text[:80]}` is not the name of a network card", fix="for example `eth0`")
+    return text
+
+
+def is_interface(value: Any) -> bool:
+    """Whether an inventory takes the value as the name of a network card."""
+    try:
+        _interface(value)
+    except PydanticCustomError:
+        return False
+    return True
+
+
+def _is_mac(text: str) -> bool:
+    return re.fullmatch(r"([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}", text) is not None
+
+
 def _host(value: Any) -> str:
     text = _text(value, "a host name or address")
     if _is_address(text) or _LABEL.match(text) or _FQDN.match(text):
@@ -127,6 +151,7 @@ def _host(value: Any) -> str:
 Address = Annotated[IpAddress, *_kind(_address, "IP address", examples=["10.0.0.10"])]
 Network = Annotated[IpNetwork, *_kind(_network, "network in CIDR form", examples=["10.0.0.0/24"])]
 Mac = Annotated[str, *_kind(_mac, "MAC address", examples=["52:54:00:c1:00:01"])]
+Interface = Annotated[str, *_kind(_interface, "name of a network card", pattern=r"^[^\s/]{1,63}$")]
 Host = Annotated[str, *_kind(_host, "host name or IP address")]
 Mtu = Annotated[int, Field(ge=576, le=9216, description="bytes in a packet; 1500 unless the network carries more")]
 Vlan = Annotated[int, Field(ge=1, le=4094, description="VLAN tag")]
@@ -134,9 +159,8 @@ Asn = Annotated[int, Field(ge=1, le=4294967295, description="BGP autonomous syst
 
 # --- sizes -----------------------------------------------------------------------------------------------------
 
-_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([KMGT])(?:i?B)?\Z", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([KMGT])(?:iB?|B)?\Z", re.IGNORECASE)
 _IN_MIB = {"K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0 * 1024}
-DEVICE = re.compile(r"/dev/[A-Za-z0-9/._:+-]{1,200}\Z")
 
 
 def parse_size(text: str) -> int | None:
@@ -156,20 +180,7 @@ def _memory(value: Any) -> int:
     raise wrong(f"`{value}` is not an amount of memory", fix="write MiB as a number (8192), or a size (8G)")
 
 
-def _disk(value: Any) -> str:
-    if not isinstance(value, str):
-        raise wrong(
-            f"`{value}` is neither a size nor a disk",
-            fix="write a size (40G), a device (/dev/sda), or a serial number in quotes",
-        )
-    if parse_size(value) is not None or DEVICE.match(value):
-        return value
-    if value.startswith("/") or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ._:-]{2,99}", value):
-        raise wrong(f"`{value}` is neither a size (40G), a device (/dev/sda) nor a disk's serial number")
-    return value
-
-
-def _disk_size(value: Any) -> int:
+def _size_mib(value: Any) -> int:
     size = parse_size(value) if isinstance(value, str) else None
     if not size:
         raise wrong(f"`{value}` is not a disk size", fix="for example 50G")
@@ -187,8 +198,7 @@ Memory = Annotated[
         }
     ),
 ]
-Disk = Annotated[str, *_kind(_disk, "size (40G), device (/dev/sda) or the disk's serial number")]
-DiskSize = Annotated[int, *_kind(_disk_size, "size of a disk", examples=["50G"])]
+SizeMib = Annotated[int, *_kind(_size_mib, "size of a disk", examples=["50G"])]
 
 # --- versions, secrets, Kubernetes -----------------------------------------------------------------------------
 

@@ -21,10 +21,16 @@ from talosmith.talos import TalosClient, TalosNode
 LIMIT = 900.0
 STEADY = 3  # rounds in a row in which all is well; twice as many each time that it was and then was not
 _STEADIEST = 12
-BETWEEN = 0.25  # seconds from one of them to the next
+BETWEEN = 2.0  # seconds from one of them to the next, whatever the age of the run: flapping shows in between
+_BETWEEN_SIMULATED = 0.03  # in a lab, where services stop and start within milliseconds
 _WORTH_LISTENING = 0.1  # seconds: it takes a moment until all nodes are listened to
 _LONG = 1.0  # a look that takes longer is itself worth telling
 _SOON, _SELDOM, _SLOWING = 0.05, 2.0, 0.04  # how long to wait before looking again, if nobody tells anything
+
+
+def between_looks(*, simulated: bool) -> float:
+    """Seconds between two looks that must both find the cluster healthy."""
+    return _BETWEEN_SIMULATED if simulated else BETWEEN
 
 
 class Unhealthy(Permanent):

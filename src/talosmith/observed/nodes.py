@@ -25,6 +25,7 @@ from talosmith.talos import (
     InMaintenance,
     MaintenanceClient,
     NotFound,
+    NotInMaintenance,
     NotTalos,
     NotTrusted,
     TalosClient,
@@ -108,7 +109,10 @@ class NodeLooker:
                 return await _connected(self._talos.node(address, name), False, seconds)
             except InMaintenance:
                 node = self._maintenance.node(address, name, fingerprint=fingerprint)
-                return await _connected(node, True, seconds)
+                try:
+                    return await _connected(node, True, seconds)
+                except NotInMaintenance:  # another run has applied the machine config meanwhile
+                    return await _connected(self._talos.node(address, name), False, seconds)
         except TalosmithError as wrong:
             return wrong
 

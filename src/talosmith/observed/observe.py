@@ -45,6 +45,9 @@ async def observe(
     async def look(asked: Asked) -> NodeSeen:
         if asked.machine is None:
             answer = await looker.answers(asked.name, asked.addresses[0]) if probe else ""
+            created = await _created_since(provider, asked.name) if answer else None
+            if created is not None:
+                return await look(_node(desired, asked.name, created))
             why = f"at {asked.addresses[0]}, where its machine is going to be, answers {answer}" if answer else ""
             return NodeSeen(name=asked.name, machine=None, stranger=why)
         if isinstance(asked.machine, Machine) and asked.machine.power == "off":
@@ -83,6 +86,14 @@ async def _machines(provider: Provider) -> list[Machine] | Unknown:
             last = wrong
             break
     return Unknown(f"{provider.name} did not tell which machines there are: {last}")
+
+
+async def _created_since(provider: Provider, name: str) -> Machine | None:
+    """The machine of a node, if another run has created it since the provider was asked."""
+    machines = await _machines(provider)
+    if isinstance(machines, Unknown):
+        return None
+    return next((machine for machine in machines if machine.name == name), None)
 
 
 def _asked(desired: Desired, machines: list[Machine] | Unknown) -> tuple[dict[str, Asked], dict[str, Asked]]:

@@ -23,6 +23,7 @@ class Finding:
     cause: str = ""
     evidence: str = ""
     fix: str = ""
+    transient: bool = False  # may pass without a change of the inventory or the host: a machine that boots
 
 
 @runtime_checkable
@@ -32,6 +33,7 @@ class Provider(Protocol):
     name: str
     seeds: bool  # machines are made with their config; else they wait for it in maintenance mode
     creates: bool  # False: the machines are there already, and stay when the cluster goes
+    simulated: bool  # machines of a lab: milliseconds for what takes real machines seconds
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         """Whether these machines could be made. Changes nothing."""

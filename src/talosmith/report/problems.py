@@ -26,7 +26,8 @@ def _lines(problem: Problem, style: Style) -> Iterator[str]:
     if problem.source:
         number = str(problem.line)
         yield style.dim(f"  {number} | ") + problem.source
-        yield style.dim(f"  {' ' * len(number)} | ") + " " * (problem.column - 1) + colour("^")
+        if problem.column <= len(problem.source) + 1:
+            yield style.dim(f"  {' ' * len(number)} | ") + " " * (problem.column - 1) + colour("^")
     if problem.why:
         yield f"  {style.dim('why:')} {problem.why}"
     if problem.fix:

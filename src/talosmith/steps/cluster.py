@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from talosmith.observed.health import wait_healthy
+from talosmith.observed.health import between_looks, wait_healthy
 from talosmith.plan.step import Report, Stage
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
-
-# Between two looks that must both find it healthy: longer where everything takes longer, so that flapping shows.
-_SHARE, _SHORTEST, _LONGEST = 0.01, 0.01, 2.0
-
 
 _TO_SAY_SO = 5.0  # seconds: it knows better than the runner what is missing, and has an exit code of its own
 
@@ -35,7 +31,6 @@ class Healthy(OnCluster):
     async def run(self, context: Context, report: Report) -> None:
         desired = context.desired
         addresses = {name: context.address(name) for name in desired.nodes}
-        between = min(_LONGEST, max(_SHORTEST, context.elapsed * _SHARE))
         await wait_healthy(
             desired,
             context.talos,
@@ -43,5 +38,5 @@ class Healthy(OnCluster):
             report=report,
             limit=self.seconds,
             addresses=addresses,
-            between=between,
+            between=between_looks(simulated=context.provider.simulated),
         )

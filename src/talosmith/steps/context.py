@@ -5,7 +5,6 @@ One for a run. Steps tell each other nothing; what one has changed the next one 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,14 +43,8 @@ class Context:
     machines: dict[str, Machine] = field(default_factory=dict)
     turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
     disturbed: str = ""  # the control plane that was disturbed, until the gate has seen it come back
-    began: float = field(default_factory=time.monotonic)
     _kube: KubeClient | None = None
     _kube_at: dict[str, KubeClient] = field(default_factory=dict)
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the run began."""
-        return time.monotonic() - self.began
 
     def know(self, observed: Observed) -> None:
         """The machines as they were last seen."""

@@ -71,7 +71,8 @@ class FirstConfig(OnNode):
 
     async def _apply(self, context: Context, report: Report) -> None:
         node = await self._find(context, report)
-        if node is None:  # it has a config already; whether it is ours the certificate will tell
+        if node is None:  # whether the machine config is this cluster's the certificate will tell
+            report(f"another run, or an earlier attempt, configures {self.name}: waiting")
             return
         seen = await node.fingerprint()
         if not context.fingerprint(self.name):

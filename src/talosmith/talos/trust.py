@@ -10,7 +10,7 @@ from cryptography import x509
 
 from talosmith.talos import tls
 from talosmith.talos.credentials import Credentials
-from talosmith.talos.errors import NotTalos, NotTrusted, Refused
+from talosmith.talos.errors import NotInMaintenance, NotTalos, NotTrusted, Refused, cleaned
 
 
 class Trust(Protocol):
@@ -98,6 +98,13 @@ class FingerprintTrust:
         if self.known is None:
             self.known = seen
         elif self.known != seen:
+            shown = tls.describe(certificate)
+            if shown is not None and not shown.of_maintenance:  # a config was applied since the fingerprint was seen
+                raise NotInMaintenance(
+                    node,
+                    f"shows the certificate of a configured node, issued by {cleaned(shown.issuer)!r}",
+                    hint="The node has a machine config, applied by another run or for another cluster.",
+                )
             raise self._changed(node, seen, self.known)
 
     def issued(self, certificate: bytes) -> bool:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from talconfigs import do_import, do_load, entry, talconfig
 
 from talosmith.inventory.importers.placing import Change, Scope, name_for, overlap, place, touched_by
+from talosmith.inventory.importers.yaml_text import dump
+from talosmith.inventory.parse import parse
 from talosmith.model.cluster import Role
 
 ROLES: dict[str, Role] = {"cp-1": "controlplane", "cp-2": "controlplane", "w-1": "worker", "w-2": "worker"}
@@ -153,3 +155,20 @@ def test_a_group_without_nodes_is_told(tmp_path: Path) -> None:
     del data["nodes"][1]
     imported = do_import(tmp_path, data)
     assert [(one.path, one.left_out) for one in imported.remarks] == [("worker.patches[0]", False)]
+
+
+@pytest.mark.parametrize("start", ["|", "|+", "|-", ">", "|2"])
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\n# a comment"])
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_block_scalar_at_the_end_keeps_its_last_line(start: str, end: str, in_file: bool, tmp_path: Path) -> None:
+    """A line break after it would be one more character of what it holds."""
+    text = f"machine:\n  sysctls:\n    a: {start}\n      b{end}"
+    (tmp_path / "p.yaml").write_text(text)
+    imported = do_import(tmp_path, talconfig(patches=["@p.yaml" if in_file else text]))
+    (written,) = [patch for patch in imported.files.values() if "# From" in patch]
+    assert parse(written.encode(), "").data == parse(text.encode(), "").data
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\nb\n", "a\n\n", "\n", "a\x85b", "a\u2028b\n", " a\n b"])
+def test_text_is_read_back_as_it_was(text: str) -> None:
+    assert parse(dump({"k": text, "z": [text]}).encode(), "").data == {"k": text, "z": [text]}

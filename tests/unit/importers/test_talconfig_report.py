@@ -126,8 +126,8 @@ def test_a_pipe_and_a_folder_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "folder.yaml").mkdir()
     found = left_out(do_import(tmp_path, talconfig(patches=["@pipe.yaml", "@folder.yaml"])))
     assert [one.what for one in found] == [
-        "the file pipe.yaml is not a regular file",
-        "the file folder.yaml is not a regular file",
+        "the file pipe.yaml is a named pipe (FIFO), not a regular file",
+        "the file folder.yaml is a folder, not a regular file",
     ]
 
 

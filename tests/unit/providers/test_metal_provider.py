@@ -114,7 +114,8 @@ async def test_ours_is_told_from_another_clusters(server: LabServer, configs: Co
 async def test_who_is_not_talos_or_not_there(server: LabServer) -> None:
     subnet = server.world.subnet
     assert (await peek(str(subnet[30]))).who == "closed"
-    assert "no connections" in (await told(node("cp-1", str(subnet[30])))).cause
+    closed = await told(node("cp-1", str(subnet[30])))
+    assert "no connections" in closed.cause and closed.transient
     assert (await peek("255.255.255.255")).who == "nobody"
 
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -123,7 +124,15 @@ async def test_who_is_not_talos_or_not_there(server: LabServer) -> None:
         writer.close()
 
     async with await asyncio.start_server(greet, str(subnet[31]), PORT):
-        assert "is not Talos" in (await told(node("cp-1", str(subnet[31])))).cause
+        finding = await told(node("cp-1", str(subnet[31])))
+        assert "is not Talos" in finding.cause and not finding.transient
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    async with await asyncio.start_server(hang_up, str(subnet[33]), PORT):  # as a node does that goes down
+        finding = await told(node("cp-1", str(subnet[33])))
+        assert finding.transient and "closed during the TLS handshake" in finding.evidence
 
 
 async def test_silence_is_not_waited_for_without_end(server: LabServer) -> None:

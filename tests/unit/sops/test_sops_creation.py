@@ -120,7 +120,7 @@ def test_mistakes_are_named_and_the_way_on_is_said(text: str, says: str, tmp_pat
 
 def test_a_file_that_is_not_text_is_an_error(tmp_path: Path) -> None:
     (tmp_path / ".sops.yaml").write_bytes(b"\xff")
-    with pytest.raises(SecretsError, match="cannot be read"):
+    with pytest.raises(SecretsError, match="is not UTF-8 text"):
         sops.find_rule(tmp_path / "a.yaml")
 
 

@@ -234,7 +234,7 @@ def test_json_integers_beyond_64_bits_become_floats() -> None:
         ("missing.yaml", None, "is missing"),
         ("a.txt", b"", "neither YAML nor JSON"),
         ("a.yaml", b"\xff\xfe", "not UTF-8"),
-        ("folder.yaml", "folder", "cannot be read"),
+        ("folder.yaml", "folder", "is a folder, not a regular file"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_said(

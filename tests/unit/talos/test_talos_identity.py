@@ -197,3 +197,11 @@ async def test_a_configured_node_is_not_in_maintenance_mode(authority: Certifica
         async with MaintenanceClient(limits=PATIENT) as client:
             with pytest.raises(NotInMaintenance, match="asks for a client certificate"):
                 await client.node(address).version()
+
+
+async def test_a_node_that_was_configured_since_its_fingerprint_was_seen(context: ssl.SSLContext) -> None:
+    """As by another run: that is no machine which poses as the node, and no secret is sent there either."""
+    async with serving(context, machine_Version=VERSION) as address, MaintenanceClient(limits=PATIENT) as client:
+        with pytest.raises(NotInMaintenance, match="certificate of a configured node") as caught:
+            await client.node(address, "w-1", fingerprint="00" * 32).version()
+        assert "another run" in caught.value.hint

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from talosmith.model.cluster import Node
+from talosmith.model.disks import DiskDevice, DiskSerial
 from talosmith.model.settings import Volume
-from talosmith.model.values import DEVICE
 
 SINCE_VOLUMES = (1, 10)  # UserVolumeConfig
 SINCE_VOLUME_ENCRYPTION = (1, 11)  # VolumeConfig.encryption
@@ -30,7 +30,7 @@ def storage_fields(node: Node, talos: tuple[int, int]) -> dict[str, Any]:
         fields["systemDiskEncryption"] = {name.lower(): _BY_TPM for name in _ENCRYPTED}
     if node.volumes and talos < SINCE_VOLUMES:
         fields["disks"] = [
-            {"device": volume.disk, "partitions": [{"mountpoint": f"/var/mnt/{volume.name}"}]}
+            {"device": str(volume.disk), "partitions": [{"mountpoint": f"/var/mnt/{volume.name}"}]}
             for volume in node.volumes
         ]
     return fields
@@ -51,13 +51,7 @@ def storage_documents(node: Node, talos: tuple[int, int]) -> Iterator[Document]:
 
 
 def _provisioning(volume: Volume) -> dict[str, Any]:
-    if DEVICE.match(volume.disk):
-        match = f'disk.dev_path == "{volume.disk}"'
-    elif all(character.isalnum() or character in "-_.:" for character in volume.disk):
-        match = f'disk.serial == "{volume.disk}"'
-    else:
-        match = volume.disk
-    made: dict[str, Any] = {"diskSelector": {"match": match}}
+    made: dict[str, Any] = {"diskSelector": {"match": _expression(volume.disk)}}
     if volume.min_size is None and volume.max_size is None:
         made["minSize"] = "1GiB"  # Talos asks for one of the two
     if volume.min_size is not None:
@@ -65,6 +59,17 @@ def _provisioning(volume: Volume) -> dict[str, Any]:
     if volume.max_size is not None:
         made["maxSize"] = _size(volume.max_size)
     return made
+
+
+def _expression(disk: DiskDevice | DiskSerial | str) -> str:
+    """In Talos' expression language."""
+    match disk:
+        case DiskDevice(path=path):
+            return f'disk.dev_path == "{path}"'
+        case DiskSerial(serial=serial):
+            quoted = serial.replace("\\", "\\\\").replace('"', '\\"')
+            return f'disk.serial == "{quoted}"'
+    return disk
 
 
 def _size(mib: int) -> str:

@@ -16,8 +16,9 @@ from talosmith.inventory.create import IGNORED, SCHEMA_FOLDER
 from talosmith.inventory.importers.remarks import Remark
 from talosmith.inventory.json_schema import editor_schema
 from talosmith.inventory.load import check
+from talosmith.inventory.patch_folder import SCOPES
+from talosmith.inventory.regular_file import shown
 from talosmith.inventory.secure_file import create_secret
-from talosmith.inventory.sources import PATCH_SCOPES, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def _refuse_to_mix(folder: Path, files: Mapping[str, str]) -> None:
     for name in files:
         if os.path.lexists(folder / name):
             raise TalosmithError(f"{shown(folder / name)} is already there", hint=hint)
-    for scope in (*PATCH_SCOPES, "nodes"):
+    for scope in SCOPES:
         # Whatever lies there would be applied as well.
         for path in sorted((folder / "patches" / scope).glob("*.yaml")):
             raise TalosmithError(f"{shown(path)} is there and would become a patch of the inventory", hint=hint)

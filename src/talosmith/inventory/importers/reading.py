@@ -10,7 +10,7 @@ from talosmith.errors import TalosmithError
 from talosmith.inventory import sops
 from talosmith.inventory.importers.yaml_text import dump_all
 from talosmith.inventory.parse import Unreadable, decode
-from talosmith.inventory.sources import FileTrouble, read_content, shown
+from talosmith.inventory.regular_file import FileTrouble, read_content, shown
 
 
 class Unusable(Exception):

@@ -9,6 +9,7 @@ import yaml
 
 from talosmith.inventory.parse import resolve_plain
 
+_LINE_BREAKS = "\x85\u2028\u2029"  # to YAML 1.1; they only stay as they are where they are escaped
 _WIDE = 1 << 20  # lines are never folded
 
 
@@ -26,7 +27,9 @@ class _Dumper(yaml.SafeDumper):
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     style = None
-    if "\n" in text:
+    if any(character in text for character in _LINE_BREAKS):
+        style = '"'
+    elif "\n" in text:
         style = "|"
     elif resolve_plain(text) != text:  # PyYAML knows what YAML 1.1 reads as a number, and no more
         style = '"'

@@ -13,10 +13,11 @@ from talosmith.inventory.parse import Path
 from talosmith.inventory.resolve.network import address_at
 from talosmith.inventory.schema import Inventory, NodeGroup, NodeOverride, NodeSettings
 from talosmith.model.cluster import ClusterNetwork, InstallDisk, Node, Patch, Role
+from talosmith.model.disks import DiskDevice, DiskSerial, DiskSize
 from talosmith.model.providers import Aws, ProviderSection, Proxmox
 from talosmith.model.services import Image
 from talosmith.model.settings import DiskSelector
-from talosmith.model.values import DEVICE, IpAddress, IpNetwork, parse_size
+from talosmith.model.values import IpAddress, IpNetwork
 
 GROUP: dict[Role, str] = {"controlplane": "controlplane", "worker": "workers"}
 PREFIX: dict[Role, str] = {"controlplane": "cp-", "worker": "w-"}
@@ -74,6 +75,16 @@ def entries(group: NodeGroup, role: Role) -> Iterator[tuple[str, NodeOverride | 
         name = f"{prefix}{number}"
         own = group.overrides.get(name)
         yield name, own, (key, "overrides", name) if own else (key,)
+
+
+def install_disk_of(disk: DiskSize | DiskDevice | DiskSerial | None) -> InstallDisk | None:
+    """The disk to install on that `disk` names; none if it is a size."""
+    match disk:
+        case DiskDevice(path=path):
+            return InstallDisk(device=path)
+        case DiskSerial(serial=serial):
+            return InstallDisk(serial=serial)
+    return None
 
 
 def _said(group: NodeGroup, own: NodeOverride | None, defaults: dict[str, Any]) -> dict[str, Any]:
@@ -185,16 +196,17 @@ class _Maker:
             return None
         return vmid_of(name, getattr(self.provider.vmid_base, GROUP[self.role]))
 
-    def _disks(self, disk: str | None, selector: DiskSelector | None) -> tuple[int | None, InstallDisk | None]:
-        """`disk` is how large the first disk is made, or which one is installed on."""
-        size = parse_size(disk) if disk else None
-        default = DEFAULT_DISK_MIB if self.provider.virtual else None
+    def _disks(
+        self, disk: DiskSize | DiskDevice | DiskSerial | None, selector: DiskSelector | None
+    ) -> tuple[int | None, InstallDisk | None]:
+        """The first disk's size, and the disk that Talos is installed on."""
+        size = DEFAULT_DISK_MIB if self.provider.virtual else None
+        if isinstance(disk, DiskSize):
+            size = disk.mib
         if selector is not None:
-            return size or default, InstallDisk(selector=selector)
-        if disk is None or size is not None:
-            device = self.provider.install_device
-            return size or default, InstallDisk(device=device) if device else None
-        return default, InstallDisk(device=disk) if DEVICE.match(disk) else InstallDisk(serial=disk)
+            return size, InstallDisk(selector=selector)
+        device = self.provider.install_device
+        return size, install_disk_of(disk) or (InstallDisk(device=device) if device else None)
 
     def _image(self, said: dict[str, Any]) -> Image:
         image = self.inventory.image

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from talosmith.inventory.findings import Finding, error, warning
 from talosmith.inventory.resolve import Resolved
 from talosmith.model.cluster import Role
+from talosmith.model.disks import DiskDevice, DiskSerial
 from talosmith.model.providers import Metal
-from talosmith.model.values import parse_size
 
 _FIRMWARE_MIB = 150  # what firmware and kernel keep of the memory a machine is given
 MINIMUM_RAM: dict[Role, int] = {"controlplane": 1848 - _FIRMWARE_MIB, "worker": 1024 - _FIRMWARE_MIB}
@@ -47,7 +47,7 @@ def disk_is_chosen_one_way(resolved: Resolved) -> Iterator[Finding]:
     for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
         said = place.own.disk if place.gives("disk") and place.own else place.group.disk
         selected = node.install_disk is not None and node.install_disk.selector is not None
-        if selected and said is not None and parse_size(said) is None:
+        if selected and isinstance(said, DiskDevice | DiskSerial):
             what = f"`{node.name}`: the disk to install on is given by `disk` and by `disk_selector`"
             yield error(place.of("disk_selector"), what, fix="keep one of the two")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from talosmith.errors import SecretsError
+from talosmith.inventory.regular_file import FileTrouble, read_content
 from talosmith.inventory.sops.regex import compiled
 from talosmith.inventory.sops.rule import Rule, rule_from
 
@@ -81,9 +82,11 @@ def _read(file: Path) -> Mapping[str, Any]:
     from talosmith.inventory.sops.yaml_reader import read_yaml
 
     try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise SecretsError(f"{file} cannot be read", hint="check its permissions and content") from None
+        text = read_content(file, limit=-1).decode("utf-8-sig")
+    except FileTrouble as trouble:
+        raise SecretsError(f"{file} {trouble}", hint="check its permissions and content") from None
+    except UnicodeDecodeError:
+        raise SecretsError(f"{file} is not UTF-8 text", hint="check its content") from None
     documents = read_yaml(text, str(file))
     return documents[0] if documents else {}
 

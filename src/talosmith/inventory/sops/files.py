@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from talosmith.errors import SecretsError
+from talosmith.inventory.regular_file import FileTrouble, read_content
 from talosmith.inventory.secure_file import write_secret
 from talosmith.inventory.sops import age, metadata
 from talosmith.inventory.sops.cipher import KEY_BYTES, Cipher
@@ -197,10 +198,10 @@ def _check(documents: Sequence[Mapping[Any, Any]], creation: Creation, kind: Kin
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise SecretsError(f"{path} is missing", hint="check the path; nothing was made in its place") from None
+        return read_content(path, limit=-1).decode("utf-8-sig")
+    except FileTrouble as trouble:
+        if trouble.missing:
+            raise SecretsError(f"{path} is missing", hint="check the path; nothing was made in its place") from None
+        raise SecretsError(f"{path} {trouble}", hint=trouble.fix or "check the path and its permissions") from None
     except UnicodeDecodeError:
         raise SecretsError(f"{path} is not UTF-8 text", hint="is this the right file?") from None
-    except OSError as problem:
-        raise SecretsError(f"{path} cannot be read: {problem.strerror}", hint="check its permissions") from None

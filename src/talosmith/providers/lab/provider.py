@@ -27,6 +27,7 @@ _API_PORT = 50000
 class LabProvider:
     name = "lab"
     seeds = False
+    simulated = True
     creates = True
 
     def __init__(self, owner: Owner, home: Home) -> None:
@@ -36,12 +37,12 @@ class LabProvider:
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         findings = self._home.look()
+        # Addresses before machines: a machine that another run creates in between has its address by right.
+        held = {
+            spec.name: f"{spec.ip} ({spec.name}): {problem}" for spec in specs if (problem := _not_free(str(spec.ip)))
+        }
         there = {machine.name for machine in await self.find()}
-        taken = [
-            f"{spec.ip} ({spec.name}): {problem}"
-            for spec in specs
-            if spec.name not in there and (problem := _not_free(str(spec.ip)))
-        ]
+        taken = [text for name, text in held.items() if name not in there]
         if taken:
             fix = "end what listens there, or set `network.node_cidr` to another part of 127.0.0.0/8"
             cause = "machines cannot answer at their addresses"

@@ -39,6 +39,7 @@ _INVALID = 8  # an argument that the driver does not know
 class LibvirtProvider:
     name = "libvirt"
     seeds = True
+    simulated = False
     creates = True
 
     def __init__(self, owner: Owner, host: Host, wishes: Wishes) -> None:

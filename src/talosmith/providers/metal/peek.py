@@ -25,7 +25,7 @@ _MAINTENANCE_NAME = "maintenance-service.talos.dev"
 
 Who = Literal[
     "nobody",  # nothing answers at this address
-    "closed",  # a machine that refuses connections to this port
+    "closed",  # a machine that refuses connections to this port, or closes them at once
     "not-talos",
     "maintenance",
     "ours",
@@ -53,7 +53,9 @@ async def peek(host: str, *, authority: str = "", seconds: float = 3.0) -> Peek:
         return Peek("nobody", f"no answer within {seconds:g} s")
     except ConnectionRefusedError:
         return Peek("closed", f"port {PORT} is closed")
-    except (ssl.SSLError, ConnectionError) as problem:
+    except (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError) as problem:  # as of a node that goes down
+        return Peek("closed", f"the connection was closed during the TLS handshake ({problem or 'EOF'})")
+    except ssl.SSLError as problem:
         return Peek("not-talos", str(problem))
     except OSError as problem:
         return Peek("nobody", problem.strerror or str(problem))

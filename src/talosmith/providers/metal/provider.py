@@ -46,6 +46,7 @@ class _Found:
 class MetalProvider:
     name = "metal"
     seeds = False
+    simulated = False
     creates = False
 
     def __init__(

@@ -25,16 +25,18 @@ _WRONG: Mapping[Who, tuple[str, str]] = {
         "if what it holds may be lost, reset it as an administrator of its cluster: talosctl reset --reboot",
     ),
 }
+_TRANSIENT: frozenset[Who] = frozenset({"nobody", "closed"})  # so does a machine look that boots or reboots
 
 
 def tell(spec: MachineSpec, address: str, seen: Peek, seen_mac: str = "") -> Finding:
     """`seen_mac`: of another network card than the inventory's, which answers at the node's address."""
     check = f"{spec.name} at {address}"
     if seen.who == "ours":
-        return Finding(level="ok", check=check, evidence="a node of this cluster")
+        return Finding(level="ok", check=check, evidence="configured as a node of this cluster")
     if seen.who in _WRONG:
         cause, fix = _WRONG[seen.who]
-        return Finding(level="error", check=check, cause=cause, evidence=seen.said, fix=fix)
+        transient = seen.who in _TRANSIENT
+        return Finding(level="error", check=check, cause=cause, evidence=seen.said, fix=fix, transient=transient)
     if seen_mac:
         return Finding(
             level="error",

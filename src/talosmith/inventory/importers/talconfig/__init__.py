@@ -17,7 +17,8 @@ from talosmith.inventory.importers.talconfig.node_documents import add_documents
 from talosmith.inventory.importers.talconfig.node_keys import NodeDraft, draft_node
 from talosmith.inventory.importers.talconfig.patches import Patches
 from talosmith.inventory.importers.talconfig.source import Talconfig, read_talconfig
-from talosmith.inventory.sources import CLUSTER_FILE, NODES_FILE, shown
+from talosmith.inventory.regular_file import shown
+from talosmith.inventory.sources import CLUSTER_FILE, NODES_FILE
 from talosmith.model.cluster import Role
 
 # Where talhelper looks for the cluster's secrets; a later one wins.

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from talosmith.inventory.importers.talconfig.source import Talconfig, TalNode
 from talosmith.model.settings import Bond
-from talosmith.model.values import IpAddress, IpNetwork
+from talosmith.model.values import IpAddress, IpNetwork, is_interface
 
 BOND = "bond0"  # what an inventory's bond is called
 
@@ -109,7 +109,7 @@ def _said(part: Mapping[str, Any]) -> dict[str, Any]:
 def _card(card: Mapping[str, Any]) -> dict[str, Any] | None:
     """The keys that say which card it is; None if the inventory cannot say it."""
     keys: dict[str, Any] = {}
-    if not card.get("interface") or card.get("dhcp"):
+    if not is_interface(card.get("interface")) or card.get("dhcp"):
         return None
     bond = _said(card["bond"]) if card.get("bond") else None
     if bond is None:

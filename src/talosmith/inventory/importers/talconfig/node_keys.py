@@ -15,8 +15,9 @@ from talosmith.inventory.importers.talconfig.addressing import Addressing, addre
 from talosmith.inventory.importers.talconfig.fragments import DELETE, Fragment
 from talosmith.inventory.importers.talconfig.source import Talconfig, TalNode
 from talosmith.inventory.parse import Path
+from talosmith.model.disks import DiskDevice, DiskSerial, VolumeDisk, as_written, parse_disk
 from talosmith.model.settings import DiskSelector, Volume
-from talosmith.model.values import DEVICE, Disk, LabelKey, LabelValue, Mac, Taint, parse_size
+from talosmith.model.values import LabelKey, LabelValue, Mac, Taint
 
 # Stands where an inventory wants a disk and only a patch can say which one. There is no such device, so nothing can
 # be overwritten by it.
@@ -111,13 +112,13 @@ def _mac(node: TalNode, draft: NodeDraft) -> None:
 def _disk(node: TalNode, draft: NodeDraft) -> None:
     disk, selector = node.get("installDisk"), node.get("installDiskSelector")
     serial = (selector or {}).get("serial", "")
-    if selector and not disk and set(selector) == {"serial"} and fits(Disk, serial) and not _is_no_serial(serial):
+    if selector and not disk and set(selector) == {"serial"} and as_written(serial) == serial:
         draft.keys["disk"] = serial
         return
     if selector and not disk and fits(DiskSelector, selector):
         draft.keys["disk_selector"] = selector
         return
-    draft.keys["disk"] = disk if disk and DEVICE.match(disk) else CHOSEN_BY_PATCH
+    draft.keys["disk"] = disk if disk and isinstance(parse_disk(disk), DiskDevice) else CHOSEN_BY_PATCH
     install: dict[str, Any] = {}
     if draft.keys["disk"] == CHOSEN_BY_PATCH:
         draft.comments["disk"] = "The patches say which one."
@@ -127,11 +128,6 @@ def _disk(node: TalNode, draft: NodeDraft) -> None:
     if install:
         path = (*node.path, "installDiskSelector" if selector else "installDisk")
         draft.document("disk", {"machine": {"install": install}}, path, "machine.install: the disk Talos is on")
-
-
-def _is_no_serial(text: str) -> bool:
-    """Texts that an inventory's `disk` takes for a size or a device."""
-    return parse_size(text) is not None or bool(DEVICE.match(text))
 
 
 def _machine(talconfig: Talconfig, node: TalNode, draft: NodeDraft) -> None:
@@ -180,11 +176,14 @@ def _volume(volume: Mapping[str, Any]) -> dict[str, Any] | None:
     if set(volume) - {"name", "provisioning"} or set(provisioning) - {"diskSelector", *sizes} or not sizes:
         return None
     match = (provisioning.get("diskSelector") or {}).get("match") or ""
-    named = _BY_PATH.match(match) or _BY_SERIAL.match(match)
-    disk = named[1] if named else match
-    if not named and not re.search(r"[^A-Za-z0-9._:-]", match):
-        return None  # a word that an inventory would take for a serial number
-    said: dict[str, Any] = {"name": volume.get("name"), "disk": disk}
+    said: dict[str, Any] = {"name": volume.get("name"), "disk": match}
+    wanted: DiskDevice | DiskSerial | str = match
+    if device := _BY_PATH.match(match):
+        said["disk"], wanted = device[1], DiskDevice(device[1])
+    elif serial := _BY_SERIAL.match(match):
+        said["disk"], wanted = as_written(serial[1]), DiskSerial(serial[1])
+    if not fits(VolumeDisk, said["disk"]) or _adapter(VolumeDisk).validate_python(said["disk"]) != wanted:
+        return None  # the inventory would read another disk from it
     for key, name in (("minSize", "min_size"), ("maxSize", "max_size")):
         if key in sizes:
             size = _SIZE.match(sizes[key])

@@ -136,7 +136,12 @@ def _takes_group_patches(node: TalNode) -> bool:
 
 
 def _ended(text: str) -> str:
-    return text if text.endswith("\n") else f"{text}\n"
+    """With a line break at the end, unless that would become part of a block scalar which ends the text."""
+    if text.endswith("\n"):
+        return text
+    ended = f"{text}\n"
+    same = parse(text.encode(), "", several=True).documents == parse(ended.encode(), "", several=True).documents
+    return ended if same else text
 
 
 def _line_of(text: str, part: str) -> int:

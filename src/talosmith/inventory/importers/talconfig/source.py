@@ -16,7 +16,7 @@ from talosmith.inventory.importers.talconfig.keys import SETTINGS, TALCONFIG
 from talosmith.inventory.importers.talconfig.variables import Variables, find_variables
 from talosmith.inventory.importers.yaml_text import Octal
 from talosmith.inventory.parse import Document, Path, Unreadable, parse
-from talosmith.inventory.sources import shown
+from talosmith.inventory.regular_file import shown
 from talosmith.model.cluster import Role
 from talosmith.model.versions import RECOMMENDED, Version
 

@@ -19,7 +19,7 @@ from talosmith.inventory import sops
 from talosmith.inventory.importers.reading import Unusable, read_bytes
 from talosmith.inventory.importers.shape import as_text
 from talosmith.inventory.parse import Unreadable, decode
-from talosmith.inventory.sources import shown
+from talosmith.inventory.regular_file import shown
 
 ENVIRONMENT = "the environment"
 TALENV = ("talenv.yaml", "talenv.sops.yaml", "talenv.yml", "talenv.sops.yml")  # a later one wins
