@@ -24,6 +24,7 @@ class ExitCode(IntEnum):
     USAGE = 64
     BAD_INVENTORY = 65
     INTERRUPTED = 130
+    READER_GONE = 141  # as if ended by SIGPIPE: `talosmith show | head`
 
 
 Severity = Literal["error", "warning", "note"]

@@ -31,6 +31,20 @@ class Shown(asyncio.Protocol):
         self.certificate = certificate_of(transport)
 
 
+async def certificate_at(host: str, port: int, context: ssl.SSLContext, seconds: float, name: str = "") -> bytes:
+    """What is shown at an address, for explaining a failure; empty if there is none. `context` must not verify it."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(seconds):
+            transport, shown = await loop.create_connection(
+                Shown, host, port, ssl=context, server_hostname=name or host
+            )
+    except (OSError, TimeoutError):
+        return b""
+    transport.abort()
+    return shown.certificate
+
+
 async def in_turns(connecting: Coroutine[Any, Any, T], seconds: float) -> T:
     """What it returns; `TimeoutError` after so many seconds, counted in turns of our own."""
     task = asyncio.ensure_future(connecting)

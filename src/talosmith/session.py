@@ -117,12 +117,17 @@ class Session:
             forgets_seeds=isinstance(self.provider, HasSeeds),
             missing_files=self._missing_files(),
             health_limit=health_limit,
+            host_calls=self.provider.host_calls,
         )
         return self._timed(up.build(self.desired, observed, options))
 
     async def plan_destroy(self, selection: Selection | None = None) -> Plan[Context]:
         observed = await self.observe()
-        options = destroy.DestroyOptions(selection=self._known(selection, observed), creates=self.provider.creates)
+        options = destroy.DestroyOptions(
+            selection=self._known(selection, observed),
+            creates=self.provider.creates,
+            host_calls=self.provider.host_calls,
+        )
         return self._timed(destroy.build(self.desired, observed, options))
 
     def _known(self, selection: Selection | None, observed: Observed) -> Selection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from talosmith.model.machines import Machine, MachineSpec
 from talosmith.model.secret import Secret
 from talosmith.observed.observe import observe
 from talosmith.observed.world import Observed
-from talosmith.providers.base import Finding
+from talosmith.providers.base import NO_HOST_CALLS, Finding, HostCalls
 from talosmith.talos import MaintenanceClient, TalosClient
 from tests.lab.lab_servers import at_rest
 from tests.lab.lab_worlds import quick_bundle
@@ -48,6 +48,7 @@ class LabMachines:
     seeds: bool = False
     creates: bool = True
     simulated: bool = True
+    host_calls: HostCalls = field(default_factory=lambda: NO_HOST_CALLS)
     broken: Temporary | None = None
 
     async def find(self) -> list[Machine]:

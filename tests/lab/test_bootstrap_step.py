@@ -116,6 +116,20 @@ async def test_one_that_has_data_is_enough_to_start_nothing(three: LabWorld, tmp
     assert three.control.calls().get("cp-1 Bootstrap") is None, "it was not even tried"
 
 
+async def test_one_that_the_inventory_no_longer_has_is_asked_too(
+    three: LabWorld, tmp_path: Path, network: str
+) -> None:
+    started_by_another(three, "cp-3", stopped=True)()
+    (before,) = three.control.status()["etcd"]
+    asked = context(three, tmp_path)
+    asked.desired = desired_of(tmp_path / "smaller", network, 1, 0)
+    asked.machines = {machine.name: machine for machine in await three.provider.find()}
+    with anyio.fail_after(PATIENCE):
+        await STEP.run(asked, nothing)
+    assert [one["id"] for one in three.control.status()["etcd"]] == [before["id"]]
+    assert three.control.calls().get("cp-1 Bootstrap") is None, "it was not even tried"
+
+
 async def test_who_was_quicker_has_done_it_if_it_is_this_clusters_etcd(
     world: LabWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

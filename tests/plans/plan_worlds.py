@@ -106,6 +106,9 @@ def _node(
     seen: dict[str, Any] = {"name": name, "machine": machine, "address": state.get("at", "")}
     if kind == "maintenance":
         seen |= {"stage": "maintenance", "fingerprint": "x"}
+    elif kind == "off":
+        off = Unknown("its machine is off")
+        seen |= {"config": off, "talos_version": off, "etcd": off if role == "controlplane" else None}
     elif kind in ("silent", "unknown"):
         seen |= {"stage": Unknown("connection refused"), "config": Unknown("connection refused")}
         seen |= {"etcd": Unknown("connection refused")} if role == "controlplane" else {}

@@ -56,6 +56,20 @@ def test_plan(name: str) -> None:
     _in_order(plan)
 
 
+HOST_CALLS = {f"machine:{what}": (f"host:{what}",) for what in ("create", "resize", "forget-seed", "destroy")}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_the_provider_does_on_its_host_is_shown_by_the_steps_that_do_it(name: str) -> None:
+    case, operation = yaml.safe_load((HERE / name).read_text()), name.partition("/")[0]
+    given = {"host_calls": {call.partition(":")[2]: made for call, made in HOST_CALLS.items()}}
+    plan = plan_of({**case, "options": {**case.get("options", {}), **given}}, operation)
+    for step in plan:
+        shown = step.action.calls()
+        wanted = [made for call in shown for made in HOST_CALLS.get(call, ())]
+        assert [call for call in shown if call.startswith("host:")] == wanted, step.key
+
+
 def reached(plan: Plan, key: str) -> set[str]:
     """All that has to be done before a step."""
     found: set[str] = set()

@@ -64,9 +64,6 @@ def run(argv: list[str]) -> int:
         return report_failure(problem, argv)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:  # `talosmith show | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.FAILED
 
 
 def whole_app() -> Any:

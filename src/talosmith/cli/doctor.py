@@ -22,9 +22,8 @@ def doctor(
     async def run() -> int:
         async with Session.open(inventory, environment) as session:
             observed = await session.observe()
-            running = [name for name, seen in observed.nodes.items() if seen.configured]
             folders = (session.folder, session.state_folder)
-            found = await examine(session.desired, session.provider, session.talos, folders, running=running)
+            found = await examine(session.desired, session.provider, session.talos, folders, observed.nodes)
         emit(found, output, lambda style: as_text(found, style))
         return ExitCode.FAILED if any(one.level == "error" for one in found) else ExitCode.DONE
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from talosmith.cli.streams import put
 from talosmith.errors import InventoryError, TalosmithError
+from talosmith.foreign_text import escaped
 from talosmith.report.problems import as_text, summary
 from talosmith.report.style import Style
 
@@ -19,12 +21,12 @@ def report_failure(failure: TalosmithError, argv: list[str]) -> int:
         error = {"message": str(failure), "hint": failure.hint, "exit_code": int(failure.exit_code)}
         emit({"error": error, "problems": problems}, Output(wanted))
     elif isinstance(failure, InventoryError):
-        sys.stderr.write(as_text(failure.problems, style) + "\n")
-        sys.stderr.write(style.red(f"the inventory cannot be used: {summary(failure.problems)}") + "\n")
+        put(sys.stderr, as_text(failure.problems, style))
+        put(sys.stderr, style.red(f"the inventory cannot be used: {summary(failure.problems)}"))
     else:
-        sys.stderr.write(f"{style.red('error:')} {failure}\n")
+        put(sys.stderr, f"{style.red('error:')} {escaped(str(failure))}")
         if failure.hint:
-            sys.stderr.write(f"  {style.dim('fix:')} {failure.hint}\n")
+            put(sys.stderr, f"  {style.dim('fix:')} {escaped(failure.hint)}")
     return failure.exit_code
 
 

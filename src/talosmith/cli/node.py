@@ -31,7 +31,7 @@ def console(
     async def run() -> int:
         async with Session.open(inventory, environment) as session:
             text = await session.console(name, lines)
-        emit({"node": name, "console": text.splitlines()}, output, lambda style: text.rstrip("\n"))
+        emit({"node": name, "console": text.splitlines()}, output, lambda style: "\n".join(text.splitlines()))
         return 0
 
     return anyio.run(run)

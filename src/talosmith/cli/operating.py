@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from talosmith.cli.options import Output, emit, say
+from talosmith.cli.streams import put
 from talosmith.engine.holder import Holder
 from talosmith.engine.lock import ClusterLock
 from talosmith.engine.runner import Outcome
@@ -147,14 +148,14 @@ async def carry_out(
     if output is not Output.TEXT:
         return outcome.exit_code
     style = Style(sys.stdout)
-    sys.stdout.write(checklist.as_text(checklist.of_run(seen), style) + "\n")
-    sys.stdout.write(summary.as_text(seen, style, again=again) + "\n")
+    put(sys.stdout, checklist.as_text(checklist.of_run(seen), style))
+    put(sys.stdout, summary.as_text(seen, style, again=again))
     if outcome.problem is not None:
         say(f"{Style(sys.stderr).red('error:')} {outcome.problem}")
     if outcome.exit_code == ExitCode.DONE:
-        sys.stdout.write(checklist.next_commands(_next(session, plan, written), style) + "\n")
+        put(sys.stdout, checklist.next_commands(_next(session, plan, written), style))
     elif written is not None:
-        sys.stdout.write(f"  timeline: {written}\n")
+        put(sys.stdout, f"  timeline: {written}")
     return outcome.exit_code
 
 

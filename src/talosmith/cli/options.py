@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from talosmith.cli.streams import put
 from talosmith.report.data import as_json, as_yaml
 from talosmith.report.style import Style
 
@@ -34,17 +35,23 @@ def application(summary: str) -> typer.Typer:
     return typer.Typer(help=summary, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
-def emit(data: Any, output: Output, text: Callable[[Style], str] | None = None) -> None:
-    """Data goes to stdout, in the form that was asked for; `text` makes it for people."""
-    if output is Output.JSON:
-        result = as_json(data)
-    elif output is Output.YAML:
-        result = as_yaml(data)
+def emit(data: Any, output: Output, text: Callable[[Style], str] | None = None, *, document: bool = False) -> None:
+    """Data goes to stdout, in the form that was asked for; `text` makes it for people.
+
+    A `document` is for programs too: only a terminal gets it with control characters written out.
+    """
+    if output is Output.TEXT and text is not None:
+        result, as_it_is = text(Style(sys.stdout)), document and not sys.stdout.isatty()
+    elif output is Output.JSON:
+        result, as_it_is = as_json(data), True
     else:
-        result = text(Style(sys.stdout)) if text else as_yaml(data)
-    sys.stdout.write(result + "\n")
+        result, as_it_is = as_yaml(data), not sys.stdout.isatty()
+    if as_it_is:
+        sys.stdout.write(result + "\n")
+    else:
+        put(sys.stdout, result)
 
 
 def say(text: str) -> None:
     """Talk goes to stderr."""
-    sys.stderr.write(text + "\n")
+    put(sys.stderr, text)

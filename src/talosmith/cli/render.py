@@ -43,7 +43,12 @@ def configs(
     if out is not None:
         return _written(outputs.write_files(out, outputs.config_files(made, nodes)), output)
     shown = {one.name: outputs.shown_config(made, one) for one in nodes}
-    emit(shown, output, lambda style: "\n".join(f"{style.dim('# ' + name)}\n{text}" for name, text in shown.items()))
+    emit(
+        shown,
+        output,
+        lambda style: "\n".join(f"{style.dim('# ' + name)}\n{text}" for name, text in shown.items()),
+        document=True,
+    )
     return 0
 
 

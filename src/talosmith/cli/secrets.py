@@ -75,7 +75,7 @@ def show(
     secrets = read_secrets(_folder(inventory, environment))
     if reveal:
         mapping = {**secrets.bundle.to_mapping(), **secrets.named}
-        emit(mapping, output, lambda _: goyaml.dump(mapping).rstrip("\n"))
+        emit(mapping, output, lambda _: goyaml.dump(mapping).rstrip("\n"), document=True)
         return 0
     authorities = _authorities(secrets.bundle)
     data = {"cluster_id": secrets.bundle.cluster_id, "authorities": authorities, "named": sorted(secrets.named)}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
+from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
 from talosmith.inventory import check
 from talosmith.report import cluster as report_cluster
 from talosmith.report.problems import as_text
@@ -31,7 +31,7 @@ def show(
     cluster = report.cluster
     warnings = [problem for problem in report.problems if problem.severity == "warning"]
     if warnings:
-        sys.stderr.write(as_text(warnings, Style(sys.stderr)) + "\n")
+        say(as_text(warnings, Style(sys.stderr)))
     if origin:
         found = report.origins()
         emit(found, output, lambda style: report_cluster.origins_as_text(found, style))

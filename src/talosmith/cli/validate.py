@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
+from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
 from talosmith.desired.machine.check import check_configs
 from talosmith.errors import InventoryError
 from talosmith.inventory import check
@@ -28,7 +28,7 @@ def validate(
     if not report.valid:
         raise InventoryError(report.problems)
     if report.problems:
-        sys.stderr.write(as_text(report.problems, Style(sys.stderr)) + "\n")
+        say(as_text(report.problems, Style(sys.stderr)))
     cluster, told = report.cluster, summary(report.problems)
     nodes = f"{len(cluster.controlplanes)} + {len(cluster.workers)} nodes on {cluster.provider.name}"
     verdict = f"{report.file} is valid: {cluster.name}, {nodes}" + (f" ({told})" if told else "")

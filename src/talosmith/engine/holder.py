@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import platform
 import socket
 import time
 from dataclasses import asdict, dataclass, fields
@@ -27,6 +28,7 @@ class Holder:
     since: float  # seconds since the epoch
     command: str
     released: bool = False
+    namespace: str = ""  # of its pid, as the kernel names it; empty: not known, as in locks of earlier versions
 
     @classmethod
     def myself(cls, id_: str, serial: int, command: str) -> Holder:
@@ -41,6 +43,7 @@ class Holder:
             started=_state_and_start(pid)[1],
             since=time.time(),
             command=command,
+            namespace=pid_namespace(),
         )
 
     def __str__(self) -> str:
@@ -57,7 +60,8 @@ class Holder:
         content = json.loads(data)  # its errors are ValueErrors
         if not isinstance(content, dict) or content.pop("sum", None) != _sum(content):
             raise ValueError("the checksum is wrong")
-        if content.keys() != {field.name for field in fields(cls)}:
+        expected = {field.name for field in fields(cls)}
+        if content.keys() not in (expected, expected - {"namespace"}):
             raise ValueError("other fields than expected")
         return cls(**content)
 
@@ -67,6 +71,13 @@ class Holder:
         return self.boot == boot_id() and bool(self.boot or self.host == socket.gethostname())
 
     @property
+    def same_pids(self) -> bool:
+        """Whether its pid means the same process here. Each container has a PID namespace, and may share the host's
+        name and kernel."""
+        same_host = self.same_kernel and self.host == socket.gethostname()
+        return same_host and bool(self.namespace) and self.namespace == pid_namespace()
+
+    @property
     def before_reboot(self) -> bool:
         """On this machine, which has been booted since."""
         here = boot_id()
@@ -74,7 +85,7 @@ class Holder:
 
     @property
     def life(self) -> Life:
-        if not self.same_kernel or self.host != socket.gethostname():  # another container counts pids of its own
+        if not self.same_pids:
             return "cannot be seen from here"
         state, started = _state_and_start(self.pid)
         if started != self.started or state in "ZX":
@@ -89,6 +100,15 @@ def _sum(content: dict[str, Any]) -> str:
 def boot_id() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def pid_namespace() -> str:
+    if platform.system() != "Linux":
+        return "none"  # all processes are in one
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
         return ""
 

@@ -4,8 +4,8 @@ The lock is a file that says who holds it and that the holder keeps locked in th
 file there, with a serial one higher, locked before anybody can see it. So
 
 - a holder that died without a word is known by its file being unlocked, and taken over from with a word;
-- that proof holds for the same kernel, and after a reboot of the same machine on a disk of its own. Anybody else's
-  lock is only taken over if the user names its id;
+- that proof holds for the same kernel and PID namespace, and on a local disk for another container of the same kernel
+  and after a reboot of the same machine. Any other holder's lock is only taken over if the user names its id;
 - a holder that was paused while its lock was taken over finds another file in place of its own, at `check`, and
   writes no more.
 """
@@ -163,7 +163,7 @@ class ClusterLock:
     def _prove_dead(self, holder: Holder) -> None:
         if self._locked_in_kernel():
             raise _held(holder)
-        if holder.same_kernel or (holder.before_reboot and is_local(self.folder)):
+        if holder.same_pids or ((holder.same_kernel or holder.before_reboot) and is_local(self.folder)):
             return
         raise LockHeld(
             f"{holder} holds the cluster's lock, and from here nobody can tell whether it is still at work",
@@ -248,6 +248,12 @@ def _held(holder: Holder) -> LockHeld:
     if life == "is stopped":
         go_on = f"let it go on: kill -CONT {holder.pid}"
         hint = f"it is stopped (Ctrl-Z?); {go_on}; or take over: --force-unlock {holder.id}"
+    elif life == "cannot be seen from here":
+        hint = (
+            "wait for it (--wait): its process is on another host or in another PID namespace (container), so it is "
+            "unknown here whether the process still runs; make sure that it does not, then take over: "
+            f"--force-unlock {holder.id}"
+        )
     elif life != "runs":
         hint = f"its process {life}, but its lock is held; make sure, then take over: --force-unlock {holder.id}"
     return LockHeld(f"another talosmith works on this cluster: {holder} (lock {holder.id})", holder, hint=hint)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 
+from talosmith.desired.validity import SET_CLOCKS, clock
 from talosmith.kube import errors
 from talosmith.kube.errors import Cause, Conflict, FieldConflict, KubeError, cleaned
 
@@ -57,6 +60,7 @@ _MISSHAPEN = re.compile(
     r"failed to create typed patch .*(field not declared|expected )|failed to convert new object .*decoding",
     re.DOTALL,
 )
+_SKEW = timedelta(minutes=5)  # less is no reason to refuse a certificate: ours begin an hour early
 _TWO_BUDGETS = "more than one PodDisruptionBudget"
 _SHOWN_VALUE = re.compile(r"\bgot\b.*", re.DOTALL)  # the server tells what it got, even of a Secret
 _OWNER = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"(?: with subresource "[^"]*")?(?: using \S+)?')
@@ -71,6 +75,27 @@ def from_answer(server: str, about: str, code: int, body: bytes, retry_after: st
     if not isinstance(status, Mapping) or status.get("kind") != "Status":
         return _foreign(server, about, code, body, retry_after)
     return from_status(server, about, status, code, retry_after)
+
+
+def by_the_clock(refused: errors.Refused, date: str) -> errors.Refused:
+    """Unauthorized is also the answer to a client certificate outside its validity period by the server's clock."""
+    try:
+        theirs = parsedate_to_datetime(date)
+        ours = datetime.now(UTC)
+        if abs(theirs - ours) < _SKEW:
+            return refused
+    except (ValueError, TypeError):  # no date, or one without a time zone
+        return refused
+    clocks = f"the server's clock says {clock(theirs)}, this computer's clock says {clock(ours)}"
+    return errors.Refused(
+        refused.server,
+        f"client certificate may be expired or not yet valid by the server's clock: {clocks} ({refused.said})",
+        about=refused.about,
+        hint=SET_CLOCKS,
+        said=refused.said,
+        reason=refused.reason,
+        code=refused.code,
+    )
 
 
 def from_status(

@@ -14,9 +14,10 @@ from typing import Any
 import anyio
 import httpx2
 
+from talosmith.desired.validity import SET_CLOCKS
 from talosmith.errors import Temporary
 from talosmith.kube import errors
-from talosmith.kube.answers import from_answer
+from talosmith.kube.answers import by_the_clock, from_answer
 from talosmith.kube.errors import KubeError, cleaned
 from talosmith.kube.transport import BASE, SERVER, ClusterTransport, NoServer, no_connection
 
@@ -188,11 +189,15 @@ class Caller:
                 hint="Whether the server did it is not known; ask it before asking again.",
             ) from None
         except ssl.SSLError as wrong:  # with TLS 1.3 a server may refuse us when we think that all is set up
+            reason = cleaned(wrong.reason or str(wrong))
+            out_of_time = "CERTIFICATE_EXPIRED" in reason  # what Go sends for one that is not yet valid, too
             raise errors.Refused(
                 server,
-                f"does not accept our certificate ({cleaned(wrong.reason or str(wrong))})",
+                f"does not accept our certificate ({reason})",
                 about=about,
-                hint="Is this kubeconfig, or are these secrets, the ones of this cluster?",
+                hint=SET_CLOCKS
+                if out_of_time
+                else "Is this kubeconfig, or are these secrets, the ones of this cluster?",
             ) from None
         except (httpx2.TransportError, httpx2.DecodingError) as wrong:
             said = cleaned(str(wrong)) or type(wrong).__name__
@@ -223,9 +228,9 @@ def _pause(limits: Limits, attempt: int, wrong: KubeError) -> float:
 
 
 def _refusal(response: httpx2.Response, content: bytes, about: str) -> KubeError:
-    return from_answer(
-        _server(response), about, response.status_code, content, response.headers.get("Retry-After", "")
-    )
+    headers = response.headers
+    found = from_answer(_server(response), about, response.status_code, content, headers.get("Retry-After", ""))
+    return by_the_clock(found, headers.get("Date", "")) if isinstance(found, errors.Refused) else found
 
 
 def _server(response: httpx2.Response) -> str:

@@ -6,19 +6,17 @@ answered, the object it was about, and what the server said, cleaned of anything
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from talosmith import foreign_text
 from talosmith.errors import Permanent, TalosmithError, Temporary
 
 _LONGEST_SAYING = 6000  # the list of an API server's checks has about 2000
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
 def cleaned(text: str) -> str:
-    """Words of a server, made fit to be shown: no control characters, and not without end."""
-    text = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text).strip()
-    return text if len(text) <= _LONGEST_SAYING else text[:_LONGEST_SAYING] + " …"
+    """Words of a server, made fit to be shown; a server that refuses an object repeats what is in it."""
+    return foreign_text.cleaned(text, _LONGEST_SAYING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,25 @@ tried one after the other, and one that works is kept until it fails. Everything
 from __future__ import annotations
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import httpx2
+from cryptography import x509
 
+from talosmith.desired.validity import EXPIRED, NOT_YET_VALID, SET_CLOCKS, authorities_out_of_time, out_of_time_served
 from talosmith.errors import UsageError
 from talosmith.kube import errors
 from talosmith.kube.credentials import Credentials
 from talosmith.kube.errors import KubeError, cleaned
+from talosmith.reaching import certificate_at
 
 DEFAULT_PORT = 6443
 BASE = "https://kubernetes"  # stands for whichever server it will be
 SERVER = "talosmith.server"  # the key of a response's extensions that says which it was
 _IDLE_CONNECTIONS = 16
-_OUT_OF_TIME = (9, 10)  # how OpenSSL counts "not yet valid" and "has expired"
+_LOOK = 3.0  # seconds for a second look at a certificate, which only serves to say more
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +58,12 @@ class Server:
 
 
 class NoServer(httpx2.ConnectError):
-    """None of the servers could be connected to."""
+    """None of the servers could be connected to; `out_of_time`: why a server's certificate is not valid now."""
 
-    def __init__(self, failures: dict[str, Exception]) -> None:
+    def __init__(self, failures: Mapping[str, Exception], out_of_time: Mapping[str, str]) -> None:
         super().__init__(f"no connection to {', '.join(failures)}")
         self.failures = failures
+        self.out_of_time = out_of_time
 
 
 class ClusterTransport(httpx2.AsyncBaseTransport):
@@ -71,6 +76,8 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
         self._turn = 0
         self._server_name = credentials.server_name
         self._token = credentials.token
+        self._authority = credentials.authority
+        self._proxied = bool(proxy)
         self._inner = httpx2.AsyncHTTPTransport(
             verify=credentials.context(),
             trust_env=False,
@@ -94,17 +101,35 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         failures: dict[str, Exception] = {}
+        out_of_time: dict[str, str] = {}
         for _ in self._servers:
             server = self._current
             try:
                 response = await self._inner.handle_async_request(self._addressed(request, server))
             except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as wrong:
                 failures[str(server)] = wrong
+                if (refused := _untrusted(wrong)) and refused.verify_code in (EXPIRED, NOT_YET_VALID):
+                    out_of_time[str(server)] = await self._validity(server, refused.verify_code)
                 self.move_on(str(server))
                 continue
             response.extensions[SERVER] = str(server)
             return response
-        raise NoServer(failures)
+        raise NoServer(failures, out_of_time)
+
+    async def _validity(self, server: Server, verify_code: int) -> str:
+        """Which certificate is not valid now: the CA of our credentials, or the server's."""
+        now = datetime.now(UTC)
+        authorities = x509.load_pem_x509_certificates(self._authority.encode()) if self._authority else []
+        if wrong := authorities_out_of_time(authorities, now):
+            return f"CA certificate of Kubernetes {wrong}"
+        shown = b""
+        if not self._proxied:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE  # nothing is sent: to read the validity period is all it is for
+            host, port = server.url.host, server.url.port or 443
+            shown = await certificate_at(host, port, context, _LOOK, self._server_name)
+        return f"certificate {out_of_time_served(verify_code, shown, now)}"
 
     def _addressed(self, request: httpx2.Request, server: Server) -> httpx2.Request:
         base = server.url.raw_path.rstrip(b"/")
@@ -129,17 +154,12 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
 
 def no_connection(failed: NoServer, about: str) -> KubeError:
     """Why none of the servers could be used. One that is not trusted counts only where no other may yet answer."""
-    reasons = {server: _reason(wrong) for server, wrong in failed.failures.items()}
+    reasons = {server: failed.out_of_time.get(server) or _reason(wrong) for server, wrong in failed.failures.items()}
     said = "; ".join(f"{server}: {reason}" for server, reason in reasons.items())
-    untrusted = [_untrusted(wrong) for wrong in failed.failures.values()]
-    if all(untrusted):
-        if any(wrong is not None and wrong.verify_code in _OUT_OF_TIME for wrong in untrusted):
+    if all(_untrusted(wrong) for wrong in failed.failures.values()):
+        if failed.out_of_time:
             return errors.ClockMismatch(
-                "",
-                f"no server whose certificate is valid now: {said}",
-                about=about,
-                hint="Are the clocks right?",
-                said=said,
+                "", f"no server whose certificate is valid now: {said}", about=about, hint=SET_CLOCKS, said=said
             )
         return errors.NotTrusted(
             "",
@@ -152,7 +172,7 @@ def no_connection(failed: NoServer, about: str) -> KubeError:
         "",
         f"no connection to a control plane: {said}",
         about=about,
-        hint="Is a control plane up, and its API server running?",
+        hint=SET_CLOCKS if failed.out_of_time else "Is a control plane up, and its API server running?",
         said=said,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -61,6 +62,7 @@ class NodeConfig:
     proxy: bool = True
     core_dns: bool = True
     skip_node_registration: bool = False
+    component_version: str = ""  # of all that the control plane's static pods are made from
 
     @property
     def is_controlplane(self) -> bool:
@@ -114,6 +116,7 @@ def read(text: str) -> NodeConfig:
         proxy=not (cluster.get("proxy") or {}).get("disabled"),
         core_dns=not (cluster.get("coreDNS") or {}).get("disabled"),
         skip_node_registration=bool((machine.get("kubelet") or {}).get("skipNodeRegistration")),
+        component_version=digest_of(json.dumps(cluster, sort_keys=True, default=str))[:8],
     )
 
 

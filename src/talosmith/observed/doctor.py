@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from talosmith.desired.pki import read_certificate
 from talosmith.desired.target import Desired
+from talosmith.desired.validity import EXPIRED_CA, SET_CLOCKS, clock, out_of_time
 from talosmith.errors import TalosmithError
+from talosmith.observed.world import NodeSeen
 from talosmith.providers.base import Finding, Provider
-from talosmith.talos import TalosClient, sweep
+from talosmith.talos import ClockMismatch, NotTalos, NotTrusted, Refused, TalosClient, sweep
 
 _ENOUGH = 200 * 1024**2  # bytes for the journal, rendered files, an image being unpacked comes on top
 _SKEW = 10.0  # seconds; certificates are backdated, but etcd and leases are not
@@ -26,13 +28,13 @@ _TOOLS = {
 
 
 async def examine(
-    desired: Desired, provider: Provider, talos: TalosClient, folders: Sequence[Path], *, running: Sequence[str]
+    desired: Desired, provider: Provider, talos: TalosClient, folders: Sequence[Path], nodes: Mapping[str, NodeSeen]
 ) -> list[Finding]:
-    """`running`: nodes that have a config; those that have none are the provider's to look at."""
-    missing = [node.machine for name, node in desired.nodes.items() if name not in running]
+    """`nodes`: those of the inventory as they were observed; those without a config are the provider's to look at."""
+    missing = [node.machine for name, node in desired.nodes.items() if not nodes[name].configured]
     found = [_python(), *(_space(folder) for folder in folders), *_authorities(desired), *_tools()]
     found += await _told(f"the provider {provider.name}", lambda: provider.preflight(missing))
-    return found + await _told("clocks", lambda: _clocks(desired, talos, running))
+    return found + await _told("clocks", lambda: _clocks(talos, nodes))
 
 
 async def _told(check: str, look: Callable[[], Awaitable[list[Finding]]]) -> list[Finding]:
@@ -62,17 +64,15 @@ def _authorities(desired: Desired) -> list[Finding]:
         certificate = read_certificate(pair.certificate)
         left = certificate.not_valid_after_utc - now
         evidence = f"valid until {certificate.not_valid_after_utc:%Y-%m-%d}"
-        if certificate.not_valid_before_utc > now:
-            cause = "it is not valid yet: this computer's clock may be wrong"
-            fix = "set the clock (timedatectl), then look again"
-            found.append(Finding(level="error", check=f"authority {name}", cause=cause, evidence=evidence, fix=fix))
+        if cause := out_of_time(certificate, now):
+            fix = f"{SET_CLOCKS}; {EXPIRED_CA}"
+            found.append(Finding(level="error", check=f"authority {name}", cause=cause, fix=fix))
         elif left.days < 90:
-            cause = "it has expired" if left.days < 0 else f"it expires in {left.days} days"
             found.append(
                 Finding(
-                    level="error" if left.days < 0 else "warning",
+                    level="warning",
                     check=f"authority {name}",
-                    cause=cause,
+                    cause=f"it expires in {left.days} days",
                     evidence=evidence,
                     fix="rotate it before it does: `talosctl rotate-ca`",
                 )
@@ -91,15 +91,27 @@ def _tools() -> list[Finding]:
     ]
 
 
-async def _clocks(desired: Desired, talos: TalosClient, running: Sequence[str]) -> list[Finding]:
-    nodes = [talos.node(str(desired.nodes[name].node.ip), name) for name in running if name in desired.nodes]
-    swept = await sweep(nodes, lambda node: node.time())
-    found = []
+async def _clocks(talos: TalosClient, seen: Mapping[str, NodeSeen]) -> list[Finding]:
+    """Nodes that answer without proving to be this cluster's are asked, too: a wrong clock is one of the causes."""
+    asked = [one for one in seen.values() if one.address and (one.configured or one.stranger)]
+    swept = await sweep([talos.node(one.address, one.name) for one in asked], lambda node: node.time())
+    found = [_unread(name, wrong) for name, wrong in swept.errors.items()]
     for name, reading in swept.results.items():
-        skew = abs((reading.node - datetime.now(UTC)).total_seconds())
-        evidence = f"{name} is {skew:.0f} s off"
-        if skew > _SKEW:
+        now = datetime.now(UTC)
+        skew = (reading.node - now).total_seconds()
+        if abs(skew) > _SKEW:
             cause = "the node and this computer do not agree on the time"
-            fix = "let both follow time servers (network.ntp_servers for the nodes)"
-            found.append(Finding(level="error", check="clocks", cause=cause, evidence=evidence, fix=fix))
-    return found or ([Finding(level="ok", check="clocks", evidence=f"{len(nodes)} nodes agree")] if nodes else [])
+            evidence = (
+                f"{name} is {abs(skew):.0f} s {'ahead' if skew > 0 else 'behind'}: its clock says "
+                f"{clock(reading.node)}, this computer's clock says {clock(now)}"
+            )
+            found.append(Finding(level="error", check="clocks", cause=cause, evidence=evidence, fix=SET_CLOCKS))
+    if found or not asked:
+        return found
+    return [Finding(level="ok", check="clocks", evidence=f"{len(asked)} nodes agree")]
+
+
+def _unread(name: str, wrong: TalosmithError) -> Finding:
+    if isinstance(wrong, ClockMismatch | Refused | NotTrusted | NotTalos):
+        return Finding(level="error", check=f"certificates of {name}", cause=str(wrong), fix=wrong.hint)
+    return Finding(level="warning", check=f"clock of {name}", cause=f"not read: {wrong}", fix=wrong.hint)

@@ -17,9 +17,17 @@ from talosmith.errors import TalosmithError
 from talosmith.observed.asking import answer_of
 from talosmith.observed.world import EtcdMemberSeen, EtcdSeen, etcd_view
 from talosmith.plan.gate import EtcdView
-from talosmith.talos import EtcdMember, EtcdStatus, NotReady, Service, TalosNode, sweep
+from talosmith.talos import EtcdMember, EtcdStatus, InMaintenance, NotReady, Service, TalosNode, sweep
 
 SERVICE = "etcd"
+FELL_BACK = (
+    "in maintenance mode, without its machine config: Talos was not installed or the system disk was wiped, and the "
+    "node fell back"
+)
+FELL_BACK_FIX = (
+    "the console of the machine, or `talosctl dmesg --insecure`, has the reason, such as an install disk or an "
+    "installer image that does not exist; correct it and run `talosmith up` again, which applies the machine config"
+)
 DATA = "/var/lib/etcd"
 _ANSWER = 3.0  # seconds; a member without a leader lets calls wait
 _STARTING = "Creating service runner"  # Talos' words: what it waited for has come
@@ -35,7 +43,11 @@ async def look_at_etcd(nodes: Iterable[TalosNode]) -> EtcdView | None:
 
 async def look_at_member(node: TalosNode) -> EtcdSeen:
     """etcd on one control plane. Raises `NotReady` where it cannot be told whether it has etcd."""
-    service = next((one for one in await node.services() if one.id == SERVICE), None)
+    try:
+        services = await node.services()
+    except InMaintenance as wrong:
+        raise InMaintenance(node.name, f"is {FELL_BACK}", hint=FELL_BACK_FIX, said=wrong.said) from None
+    service = next((one for one in services if one.id == SERVICE), None)
     if service is None:
         raise NotReady(node.name, "has no etcd service yet", hint="It may be booting, or it is a worker.")
     if service.running:

@@ -22,12 +22,14 @@ from talosmith.observed.etcd import look_at_member
 from talosmith.observed.world import EtcdSeen, NodeSeen, Unknown
 from talosmith.reaching import in_turns
 from talosmith.talos import (
+    ClockMismatch,
     InMaintenance,
     MaintenanceClient,
     NotFound,
     NotInMaintenance,
     NotTalos,
     NotTrusted,
+    Refused,
     TalosClient,
     TalosNode,
     Unreachable,
@@ -74,8 +76,7 @@ class NodeLooker:
         async with self._open:
             found = await self._reach(asked)
             if isinstance(found, TalosmithError):
-                stranger = str(found) if isinstance(found, NotTrusted | NotTalos) else ""
-                return unknown(asked, str(found), stranger=stranger)
+                return unknown(asked, str(found), stranger=_foreign(found))
             seen = NodeSeen(name=asked.name, machine=asked.machine, address=str(found.node.address))
             try:
                 async with self._asking:
@@ -92,7 +93,7 @@ class NodeLooker:
         if isinstance(found, Reached):
             await found.node.close()
             return f"a node {'in maintenance mode' if found.maintenance else 'of this cluster'}"
-        return str(found) if isinstance(found, NotTrusted | NotTalos) else ""
+        return _foreign(found)
 
     async def own_name(self, seen: NodeSeen) -> str | Unknown:
         """The name under which a node that was found registers in Kubernetes."""
@@ -191,7 +192,17 @@ def _etcd(etcd: EtcdSeen | Unknown | None, config: ConfigSeen | Unknown) -> Etcd
 def _rank(found: Reached | TalosmithError) -> int:
     if isinstance(found, Reached):
         return 1 if found.maintenance else 0
-    return 2 if isinstance(found, NotTrusted | NotTalos) else 3
+    return 2 if _foreign(found) else 3
+
+
+def _foreign(found: TalosmithError) -> str:
+    """Why a machine that answers is not a node of this cluster as far as can be proven; empty where none answers.
+
+    A certificate outside its validity period proves as little as one of a foreign CA; its node may have etcd data.
+    """
+    if isinstance(found, NotTrusted | NotTalos):
+        return str(found)
+    return f"{found}; fix: {found.hint}" if isinstance(found, ClockMismatch | Refused) else ""
 
 
 async def _connected(node: TalosNode, maintenance: bool, seconds: float) -> Reached:

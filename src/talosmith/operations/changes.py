@@ -23,6 +23,11 @@ _NETWORK = (
     "machine.network", "LinkConfig", "BondConfig", "VLANConfig", "BridgeConfig", "DHCPv4Config", "DHCPv6Config",
     "ResolverConfig", "Layer2VIPConfig", "RoutingRuleConfig",
 )  # fmt: skip
+# Changes that Talos takes up without a reboot, and for which no component of a control plane restarts.
+_RESTARTS_NOTHING = (
+    "cluster.extraManifests", "cluster.inlineManifests", "cluster.externalCloudProvider", "cluster.discovery",
+    "cluster.adminKubeconfig", "cluster.allowSchedulingOnControlPlanes", "cluster.coreDNS", "cluster.proxy",
+)  # fmt: skip
 
 
 class _Turns:
@@ -95,13 +100,25 @@ def _change(
     rebooting: Sequence[str],
 ) -> None:
     network = any(path.startswith(_NETWORK) for path in paths)
-    action = ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane)
+    restarts = wanted.is_controlplane and not rebooting and any(map(_restarts_components, paths))
+    action = ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane, restarts)
     reason = f"differs in {listed(paths)}" + (f"; {listed(rebooting)} takes a reboot" if rebooting else "")
     effect = _effect(observed, wanted) if rebooting else ""
     plan.add(action, reason, needs=turns.take(wanted, action.key, disturbing=bool(rebooting)), effect=effect)
 
 
-def resize(plan: PlanBuilder[Context], desired: Desired, observed: Observed, *, possible: bool) -> None:
+def _restarts_components(path: str) -> bool:
+    return path.startswith(("cluster.", "machine.controlPlane")) and not path.startswith(_RESTARTS_NOTHING)
+
+
+def resize(
+    plan: PlanBuilder[Context],
+    desired: Desired,
+    observed: Observed,
+    *,
+    possible: bool,
+    host_calls: tuple[str, ...] = (),
+) -> None:
     turns = _Turns(plan, desired, observed)
     for wanted in desired.nodes.values():
         machine = observed.nodes[wanted.name].machine
@@ -114,7 +131,7 @@ def resize(plan: PlanBuilder[Context], desired: Desired, observed: Observed, *, 
             plan.note(f"{wanted.name}: {change}; this provider cannot change it in place")
         elif change:
             running = only_grows(machine, wanted.machine)
-            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running)
+            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running, host_calls)
             needs = turns.take(wanted, action.key, disturbing=not running)
             effect = "" if running else _effect(observed, wanted)
             plan.add(action, "the inventory says so", needs=needs, effect=effect)

@@ -13,6 +13,7 @@ from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.operations.removal import Forecast, is_member_or_made_so, members_by_name, take_out
 from talosmith.plan.builder import PlanBuilder, Selection
 from talosmith.plan.step import Plan
+from talosmith.providers.base import HostCalls
 from talosmith.steps.context import Context
 from talosmith.steps.machines import DestroyMachine
 from talosmith.steps.removal import ResetNode
@@ -22,6 +23,7 @@ from talosmith.steps.removal import ResetNode
 class DestroyOptions:
     selection: Selection = field(default_factory=Selection)
     creates: bool = True  # the provider made the machines, and takes them away; else they are reset and stay
+    host_calls: HostCalls = field(default_factory=dict)
 
 
 def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan[Context]:
@@ -38,8 +40,9 @@ def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan
                 _take_out(plan, observed, name, seen, forecast, options)
             else:
                 _destroy(plan, name, options)
-    if goes_on and any(name in desired.nodes for name in options.selection.targets):
-        plan.note("what the inventory still has, the next `talosmith up` makes anew")
+    again = [name for name in options.selection.targets if name in desired.nodes]
+    if goes_on and again and plan.keys():
+        plan.note(f"the inventory still has {', '.join(again)}: the next `talosmith up` creates it again")
     return plan.freeze(options.selection)
 
 
@@ -62,7 +65,7 @@ def _may_go(plan: PlanBuilder[Context], name: str, seen: NodeSeen, options: Dest
 
 def _destroy(plan: PlanBuilder[Context], name: str, options: DestroyOptions) -> None:
     if options.creates:
-        plan.add(DestroyMachine(name), "it belongs to this cluster")
+        plan.add(DestroyMachine(name, options.host_calls.get("destroy", ())), "it belongs to this cluster")
     else:
         plan.add(ResetNode(name), "it proves to be a node of this cluster")
 
@@ -88,4 +91,5 @@ def _take_out(
         if not verdict:
             plan.block(f"{name} stays: {verdict.reason}; repair the control plane first (`talosmith up`)")
             return
-    take_out(plan, observed, name, seen, "it was asked for", plan.keys(), verdict, creates=options.creates)
+    calls = options.host_calls.get("destroy", ()) if options.creates else None
+    take_out(plan, observed, name, seen, "it was asked for", plan.keys(), verdict, destroying=calls)

@@ -61,9 +61,14 @@ def remove_lost_members(plan: PlanBuilder[Context], desired: Desired, observed: 
 
 
 def remove_others(
-    plan: PlanBuilder[Context], desired: Desired, observed: Observed, forecast: Forecast, *, creates: bool
+    plan: PlanBuilder[Context],
+    desired: Desired,
+    observed: Observed,
+    forecast: Forecast,
+    *,
+    destroying: tuple[str, ...] | None,
 ) -> None:
-    """What the inventory no longer has."""
+    """What the inventory no longer has. `destroying`: as for `take_out`."""
     for node in desired.controlplanes:
         if plan.has(Joined.key_of(node.name)):
             forecast.join(node.name)
@@ -75,12 +80,12 @@ def remove_others(
         elif isinstance(seen.stage, Unknown) or isinstance(seen.machine, Unknown):
             why = seen.stage.why if isinstance(seen.stage, Unknown) else "its machine is not known"
             plan.note(f"{name} is not in the inventory, but nothing is removed that does not answer: {why}")
-        elif seen.machine is None and not creates:
+        elif seen.machine is None and destroying is None:
             plan.note(f"{name} is in the cluster, but not in the inventory, and its address is not known")
         else:
             reason = "the inventory no longer has it"
             verdict = forecast.remove(name) if is_member_or_made_so(observed, name, seen) else None
-            gone[name] = take_out(plan, observed, name, seen, reason, before, verdict, creates=creates)
+            gone[name] = take_out(plan, observed, name, seen, reason, before, verdict, destroying=destroying)
             before = [*before, *gone[name]]
     erased = {name: [key for key in keys if key == ResetNode.key_of(name)] for name, keys in gone.items()}
     leading = {
@@ -108,11 +113,12 @@ def take_out(
     before: list[StepKey],
     verdict: Verdict | None,
     *,
-    creates: bool,
+    destroying: tuple[str, ...] | None,
 ) -> list[StepKey]:
     """Out of a cluster that goes on. One after the other: what comes next needs all of it.
 
-    `verdict` is the gate's on the removal, for a control plane.
+    `verdict` is the gate's on the removal, for a control plane. `destroying`: the calls that deleting a machine may
+    make on the provider's host; None where machines are not the provider's to delete, and are reset instead.
     """
     actions: list[Action[Context]] = []
     registered = isinstance(observed.kubernetes, dict) and name in observed.kubernetes
@@ -123,12 +129,12 @@ def take_out(
     leaving: list[Action[Context]] = [LeaveEtcd(name) if alive else RemoveMember(name, one.id) for one in members]
     actions += leaving
     has_machine = isinstance(seen.machine, Machine)
-    if has_machine and alive and not creates:
+    if has_machine and alive and destroying is None:
         actions.append(ResetNode(name))  # while Kubernetes still tells where it is
     if registered:
         actions.append(DeleteNode(name))
-    if has_machine and creates:
-        actions.append(DestroyMachine(name))
+    if has_machine and destroying is not None:
+        actions.append(DestroyMachine(name, destroying))
     effect = as_effect(verdict) if verdict is not None else ""
     out_of_etcd = [action.key for action in leaving]
     keys: list[StepKey] = []

@@ -17,6 +17,7 @@ from talosmith.operations.refusals import refuse
 from talosmith.operations.removal import Forecast, members_by_name, remove_lost_members, remove_others
 from talosmith.plan.builder import PlanBuilder, Selection
 from talosmith.plan.step import Plan
+from talosmith.providers.base import HostCalls
 from talosmith.steps.cluster import Healthy
 from talosmith.steps.context import Context
 from talosmith.steps.etcd import BootstrapEtcd, RemoveMember
@@ -34,6 +35,7 @@ class UpOptions:
     forgets_seeds: bool = False  # it gives machines a seed that can be taken away again
     missing_files: tuple[str, ...] = ("talosconfig", "kubeconfig")
     health_limit: float = 900.0
+    host_calls: HostCalls = field(default_factory=dict)
 
 
 def build(desired: Desired, observed: Observed, options: UpOptions) -> Plan[Context]:
@@ -42,7 +44,7 @@ def build(desired: Desired, observed: Observed, options: UpOptions) -> Plan[Cont
     refuse(plan, desired, observed)
     remove_lost_members(plan, desired, observed, forecast)
     for name in desired.nodes:
-        _machine(plan, name, observed.nodes[name])
+        _machine(plan, name, observed.nodes[name], options)
         _first_config(plan, observed, name, observed.nodes[name])
     _bootstrap(plan, desired, observed)
     _api(plan, observed)
@@ -50,10 +52,11 @@ def build(desired: Desired, observed: Observed, options: UpOptions) -> Plan[Cont
         _joined(plan, observed, name, observed.nodes[name])
         _uncordon(plan, name, observed.nodes[name])
         if options.forgets_seeds:
-            _seed(plan, name, observed.nodes[name])
-    resize(plan, desired, observed, possible=options.resizes)
+            _seed(plan, name, observed.nodes[name], options)
+    resize(plan, desired, observed, possible=options.resizes, host_calls=options.host_calls.get("resize", ()))
     change_config(plan, desired, observed)
-    remove_others(plan, desired, observed, forecast, creates=options.creates)
+    destroying = options.host_calls.get("destroy", ()) if options.creates else None
+    remove_others(plan, desired, observed, forecast, destroying=destroying)
     _files(plan, desired, options)
     _health(plan, options)
     return plan.freeze(options.selection)
@@ -70,10 +73,10 @@ def _health(plan: PlanBuilder[Context], options: UpOptions) -> None:
         plan.add(Healthy(options.health_limit), "cluster changed in this run", needs=plan.keys())
 
 
-def _machine(plan: PlanBuilder[Context], name: str, seen: NodeSeen) -> None:
+def _machine(plan: PlanBuilder[Context], name: str, seen: NodeSeen, options: UpOptions) -> None:
     if seen.machine is None:
         plan.add(
-            CreateMachine(name),
+            CreateMachine(name, options.host_calls.get("create", ())),
             "machine does not exist",
             needs=(DeleteNode.key_of(name).if_planned,),
             requires=(RemoveMember.key_of(name).if_planned,),
@@ -120,6 +123,13 @@ def _bootstrap(plan: PlanBuilder[Context], desired: Desired, observed: Observed)
     """The first control plane of the inventory, unless etcd is somewhere. No other one is ever chosen."""
     if observed.bootstrapped is True:
         return
+    for name, seen in observed.others.items():
+        if isinstance(seen.etcd, Unknown):
+            plan.block(
+                f"no bootstrap: whether {name} has this cluster's etcd data is not known ({seen.etcd.why}). The "
+                f"inventory no longer has control plane {name}, and a bootstrap beside it would be a second etcd "
+                f"cluster: switch {name} on, or put it back into the inventory"
+            )
     names = [node.name for node in desired.controlplanes]
     running = [node.name for node in desired.workers if observed.nodes[node.name].ready]
     if observed.bootstrapped is False and running:
@@ -178,11 +188,12 @@ def _uncordon(plan: PlanBuilder[Context], name: str, seen: NodeSeen) -> None:
         plan.note(f"{name} is cordoned, not by talosmith: left as it is; `kubectl uncordon {name}` ends that")
 
 
-def _seed(plan: PlanBuilder[Context], name: str, seen: NodeSeen) -> None:
+def _seed(plan: PlanBuilder[Context], name: str, seen: NodeSeen, options: UpOptions) -> None:
     """Not before the node is ready: until then its config may be nowhere else."""
     if plan.has(CreateMachine.key_of(name)) or (isinstance(seen.machine, Machine) and seen.machine.seeded):
         reason = "the node keeps its config on its own disk by then"
-        plan.add(ForgetSeed(name), reason, requires=(Joined.key_of(name).if_planned,))
+        action = ForgetSeed(name, options.host_calls.get("forget-seed", ()))
+        plan.add(action, reason, requires=(Joined.key_of(name).if_planned,))
 
 
 def _files(plan: PlanBuilder[Context], desired: Desired, options: UpOptions) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Act = Literal["restart", "remove"]  # away for a while, or for good
+# Away for a while; or only its services restart, or its network changes; or away for good.
+Act = Literal["restart", "change", "remove"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,17 @@ def judge(act: Act, name: str, etcd: EtcdView | None, apis: Mapping[str, str] | 
     `apis`: by control plane why its Kubernetes API is not ready, empty if it is; None if not looked at, as in a plan:
     the gate looks again at the time of the act.
     """
-    verdict = _judge_etcd(act, name, etcd)
+    verdict = _judge_change(name, etcd) if act == "change" else _judge_etcd(act, name, etcd)
     return _judge_apis(name, apis or {}, verdict) if verdict else verdict
+
+
+def _judge_change(name: str, etcd: EtcdView | None) -> Verdict:
+    """Without quorum too, if the node itself is not healthy: a changed config may be what repairs it."""
+    members = etcd.members if etcd is not None else ()
+    down = [member.name for member in members if not member.healthy]
+    if down and name not in down:
+        return _no(f"the etcd member of `{down[0]}` is not healthy")
+    return _yes(f"{len(members) - len(down)} of {len(members)} etcd members are healthy")
 
 
 def _judge_etcd(act: Act, name: str, etcd: EtcdView | None) -> Verdict:
@@ -93,12 +103,14 @@ def _judge_etcd(act: Act, name: str, etcd: EtcdView | None) -> Verdict:
 def judge_after(
     act: Act,
     name: str,
-    before: EtcdView,
+    before: EtcdView | None,
     etcd: EtcdView | None,
     apis_before: Mapping[str, str],
     apis: Mapping[str, str],
 ) -> Verdict:
     """Whether the act is over: `name` is back (or gone), and whatever was healthy before still is."""
+    if before is None:
+        return _yes("etcd had no members before")
     if etcd is None or not etcd.members:
         return _no("the state of etcd is not known")
     expected = {member.name for member in before.members if member.healthy and member.name != name}
@@ -107,10 +119,13 @@ def judge_after(
     if act == "remove":
         if member is not None:
             return _no(f"`{name}` is still an etcd member")
-    else:
+    elif act == "restart":
         ready.add(name)
         if before.member(name) is not None:
             expected.add(name)
+    else:  # what it was before, it is again
+        ready |= {one for one, why in apis_before.items() if not why}
+        expected |= {member.name for member in before.members if member.healthy}
     if not etcd.agreed:
         return _no("etcd members list different members")
     lost = sorted(one for one in expected if not ((found := etcd.member(one)) and found.healthy))

@@ -6,12 +6,16 @@ tags alone, what does not carry this cluster's tags is never touched, and asking
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, Protocol, runtime_checkable
 
 from talosmith.model.machines import Machine, MachineSpec
 from talosmith.model.secret import Secret
+
+HostCalls = Mapping[Literal["create", "resize", "forget-seed", "destroy"], tuple[str, ...]]
+NO_HOST_CALLS: HostCalls = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,10 @@ class Provider(Protocol):
     seeds: bool  # machines are made with their config; else they wait for it in maintenance mode
     creates: bool  # False: the machines are there already, and stay when the cluster goes
     simulated: bool  # machines of a lab: milliseconds for what takes real machines seconds
+
+    @property
+    def host_calls(self) -> HostCalls:
+        """Changes of the host beyond the machine's own that these may make, such as `libvirt:network-define`."""
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         """Whether these machines could be made. Changes nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from talosmith.foreign_text import escaped_line
 from talosmith.inventory.origins import Origin
 from talosmith.model.cluster import Cluster, Node
 from talosmith.report.data import plain
@@ -43,7 +44,7 @@ def _head(cluster: Cluster, style: Style) -> Iterator[str]:
     }
     for name, value in facts.items():
         if value:
-            yield f"  {style.dim(name.ljust(9))} {value}"
+            yield f"  {style.dim(name.ljust(9))} {escaped_line(value)}"
 
 
 def _row(node: Node) -> tuple[str, ...]:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from typing import Any
 
 from pydantic import BaseModel
+
+# JSON lets these stand as they are; terminals act on them.
+_INVISIBLE = re.compile(
+    "[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 def plain(value: Any) -> Any:
@@ -25,7 +31,8 @@ def plain(value: Any) -> Any:
 
 
 def as_json(data: Any) -> str:
-    return json.dumps(plain(data), indent=2, ensure_ascii=False)
+    text = json.dumps(plain(data), indent=2, ensure_ascii=False)
+    return _INVISIBLE.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def as_yaml(data: Any) -> str:

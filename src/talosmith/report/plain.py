@@ -1,11 +1,16 @@
 """A run as plain lines, one for each thing worth telling: for CI, pipes and terminals that cannot move the cursor.
 
 Waits are told when they begin, when their reason changes (but not every second), and again once in a while, so that
-nobody who watches takes patience for death.
+nobody who watches takes patience for death. A step says a reason once, when it is new; so between events a thread
+prints the ones that were too early to be told, and repeats those that last.
 """
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
 from typing import TextIO
 
 from talosmith.events import Event
@@ -15,25 +20,60 @@ from talosmith.report.words import count, duration, moment, one_line, stopwatch
 
 _NEW_REASON_AFTER = 5.0  # seconds between two reasons of the same step
 _SAME_REASON_AFTER = 30.0
+_REPEATED = 10  # steps at most whose unchanged reason is repeated: with very many, the rest adds nothing
+_LOOK = 1.0
 
 
 class PlainLines:
-    """A listener. If nobody reads any more, the run goes on."""
+    """A listener, and a context manager that runs the thread. If nobody reads any more, the run goes on."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, clock: Callable[[], float] = time.time) -> None:
         self.stream = stream
+        self.clock = clock
         self.style = Style(stream)
         self.run = RunSeen()
         self._told: dict[str, tuple[float, str]] = {}
         self._broken = False
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._go_on, name="plain-lines", daemon=True)
+
+    def __enter__(self) -> PlainLines:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
 
     def __call__(self, event: Event) -> None:
-        self.run.take(event)
-        line = self._line(event)
+        with self._lock:
+            self.run.take(event)
+            self._write(event.at, self._line(event))
+
+    def remind(self) -> None:
+        """Print what running steps wait for, where it is time to."""
+        with self._lock:
+            repeated = 0
+            for step in self.run.in_state("running"):
+                _, last = self._told.get(step.key, (0.0, ""))
+                if step.text == last and repeated == _REPEATED:
+                    continue
+                line = self._waits(self.clock(), step, _about(step))
+                repeated += bool(line) and step.text == last
+                self._write(self.clock(), line)
+
+    def _go_on(self) -> None:
+        while not self._over.wait(_LOOK):
+            self.remind()
+
+    def _write(self, at: float, line: str) -> None:
         if not line or self._broken:
             return
         try:
-            self.stream.write(f"{stopwatch(event.at - (self.run.began or event.at)):>5}  {line}\n")
+            self.stream.write(f"{stopwatch(at - (self.run.began or at)):>5}  {line}\n")
             self.stream.flush()
         except (OSError, ValueError):  # gone, or closed
             self._broken = True
@@ -49,7 +89,7 @@ class PlainLines:
             mark = style.yellow("warning:") if event.kind == "warning" else style.cyan("note:")
             return f"{mark} {self.run.remarks[-1][1]}"
         step = self.run.steps[one_line(event.step)]
-        about = f"{step.subject or 'cluster'}: {step.title}"
+        about = _about(step)
         if event.kind == "step-started":
             return f"{about} …"
         if event.kind == "step-progress":
@@ -57,6 +97,7 @@ class PlainLines:
         if event.kind == "step-retrying":
             wait = event.data.get("wait")
             again = f", again in {duration(wait)}" if isinstance(wait, int | float) else ", trying again"
+            self._told[step.key] = (event.at, step.text)
             return f"{style.yellow('↻')} {about}: {one_line(event.text)}{again}"
         if event.kind == "step-done":
             took = f" in {duration(step.ended - step.began)}" if step.ended and step.began else ""
@@ -80,3 +121,7 @@ class PlainLines:
         counts = f"{count(done, 'step')} done" + (f", {failed} failed" if failed else "")
         counts += f", {left} left" if left else ""
         return f"{colour(self.run.outcome)} after {duration(self.run.elapsed)}: {counts}"
+
+
+def _about(step: StepSeen) -> str:
+    return f"{step.subject or 'cluster'}: {step.title}"

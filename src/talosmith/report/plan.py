@@ -20,6 +20,8 @@ _MEANS: Mapping[str, str] = {
 }
 _NOUNS: tuple[tuple[Disruption, str], ...] = (("restart", "restart"), ("drain", "drain"), ("wipe", "wipe"))
 
+_NODE_CALLS = ("file", "kube", "machine", "talos")  # calls of other areas change the provider's host
+
 _Steps = list[Mapping[str, Any]]
 
 
@@ -108,7 +110,7 @@ def _groups(steps: _Steps, after: Mapping[str, str]) -> Iterator[tuple[list[str]
 
 def _content(step: Mapping[str, Any]) -> tuple[object, ...]:
     """All that is shown of a step."""
-    return tuple(step.get(part) for part in ("does", "reason", "disruption", "effect", "expected"))
+    return (*(step.get(part) for part in ("does", "reason", "disruption", "effect", "expected")), _host(step))
 
 
 def _step(step: Mapping[str, Any], after: str, style: Style) -> Iterator[str]:
@@ -123,6 +125,18 @@ def _step(step: Mapping[str, Any], after: str, style: Style) -> Iterator[str]:
         yield f"      {colour(disruption + ':')} {means}" + (f"; not before {after} is done" if after else "")
     if step.get("effect"):
         yield f"      {colour('etcd and API:') if means else 'etcd and API:'} {one_line(step['effect'])}"
+    for area, calls in _host(step):
+        yield f"      {style.dim(f'on the {area} host, if needed:')} {', '.join(calls)}"
+
+
+def _host(step: Mapping[str, Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What a step may change on the provider's host besides the machine: `libvirt` and `pool-define, …`."""
+    found: dict[str, list[str]] = {}
+    for call in step.get("calls", ()):
+        area, _, verb = one_line(call).partition(":")
+        if area not in _NODE_CALLS:
+            found.setdefault(area, []).append(verb)
+    return tuple((area, tuple(verbs)) for area, verbs in found.items())
 
 
 def _colour(disruption: str, style: Style) -> Callable[[str], str]:

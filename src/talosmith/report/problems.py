@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from talosmith.errors import Problem
+from talosmith.foreign_text import escaped, escaped_line
 from talosmith.report.style import Style
 
 
@@ -21,14 +22,14 @@ def summary(problems: Iterable[Problem]) -> str:
 
 def _lines(problem: Problem, style: Style) -> Iterator[str]:
     colour = {"error": style.red, "warning": style.yellow, "note": style.cyan}[problem.severity]
-    place = style.bold(f"{problem.place}:") + " " if problem.file else ""
-    yield f"{place}{colour(problem.severity + ':')} {problem.what}"
+    place = style.bold(f"{escaped_line(problem.place)}:") + " " if problem.file else ""
+    yield f"{place}{colour(problem.severity + ':')} {escaped_line(problem.what)}"
     if problem.source:
         number = str(problem.line)
-        yield style.dim(f"  {number} | ") + problem.source
+        yield style.dim(f"  {number} | ") + escaped(problem.source)
         if problem.column <= len(problem.source) + 1:
             yield style.dim(f"  {' ' * len(number)} | ") + " " * (problem.column - 1) + colour("^")
     if problem.why:
-        yield f"  {style.dim('why:')} {problem.why}"
+        yield f"  {style.dim('why:')} {escaped_line(problem.why)}"
     if problem.fix:
-        yield f"  {style.dim('fix:')} {problem.fix}"
+        yield f"  {style.dim('fix:')} {escaped_line(problem.fix)}"

@@ -26,7 +26,8 @@ def watching(stream: TextIO) -> Iterator[Listener]:
         with Progress(stream) as progress:
             yield progress
     else:
-        yield PlainLines(stream)
+        with PlainLines(stream) as lines:
+            yield lines
 
 
 class Progress:

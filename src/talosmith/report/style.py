@@ -1,9 +1,14 @@
-"""Bold, dim and four colours, and none of them where nobody sees colours."""
+"""Bold, dim and four colours, and none of them where nobody sees colours; no other marks reach a terminal."""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import TextIO
+
+from talosmith.foreign_text import escaped
+
+_MARKS = re.compile(r"(\x1b\[(?:0|1|2|1;31|33|32|36)m)")
 
 
 class Style:
@@ -12,6 +17,13 @@ class Style:
     def __init__(self, stream: TextIO) -> None:
         plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         self.enabled = stream.isatty() and not plain
+
+    def fit(self, text: str) -> str:
+        """Text as the stream gets it: our marks stay, anything else that a terminal acts on is written out."""
+        if not self.enabled:
+            return escaped(text)
+        parts = _MARKS.split(text)  # every second one is a mark
+        return "".join(part if index % 2 else escaped(part) for index, part in enumerate(parts))
 
     def _mark(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.enabled and text else text

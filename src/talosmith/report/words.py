@@ -6,25 +6,19 @@ never reaches it.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from talosmith.foreign_text import escaped
+
 _LONGEST = 2000
-_SUSPECT = re.compile(r"[^\x20-\x7e]")
-_ACTED_ON = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # control, invisible, half a character, line breaks
 
 
 def one_line(text: object, longest: int = _LONGEST) -> str:
-    """Fit to be shown: one line, no control characters, not without end."""
+    """Fit to be shown: one line, control characters written out (`\\x1b`), not without end."""
     whole = str(text)[: longest + 1]  # a megabyte need not be looked through
-    shown = _SUSPECT.sub(_shown, " ".join(whole.split()))
+    shown = escaped(" ".join(whole.split()))
     return shown if len(whole) <= longest else shown[:longest] + " …"
-
-
-def _shown(found: re.Match[str]) -> str:
-    return "\N{REPLACEMENT CHARACTER}" if unicodedata.category(found[0]) in _ACTED_ON else found[0]
 
 
 def duration(seconds: float) -> str:

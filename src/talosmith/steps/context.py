@@ -71,6 +71,17 @@ class Context:
                 self.machines[name] = found
         return self.machines[name]
 
+    @property
+    def all_controlplanes(self) -> list[str]:
+        """Those of the inventory, and those that it no longer has and that still exist."""
+        ours = [node.name for node in self.desired.controlplanes]
+        former = [
+            name
+            for name, machine in self.machines.items()
+            if machine.role == "controlplane" and name not in self.desired.nodes
+        ]
+        return ours + former
+
     # Ways to nodes
 
     def node(self, name: str) -> DesiredNode:

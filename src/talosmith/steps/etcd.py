@@ -25,9 +25,10 @@ _REMINDER = 0.5
 
 @dataclass(frozen=True, slots=True)
 class BootstrapEtcd(OnCluster):
-    """Every control plane is asked first. One that has etcd data, or does not answer, and nothing is started.
+    """Every control plane is asked first, those too that the inventory no longer has.
 
-    Talos guards each node only: a second node that is bootstrapped is a second cluster.
+    One that has etcd data, or does not answer, and nothing is started: Talos guards each node only, and a second node
+    that is bootstrapped is a second cluster.
     """
 
     first: str
@@ -64,7 +65,7 @@ class BootstrapEtcd(OnCluster):
 
     async def _state(self, context: Context, report: Report) -> bool | None:
         """True: nobody has etcd, and it may be started. False: somebody has. None: not everybody has said."""
-        names = [node.name for node in context.desired.controlplanes]
+        names = context.all_controlplanes
         found = await _asked(context, names, report)
         if any(not seen.waiting for seen in found.results.values()):
             return False

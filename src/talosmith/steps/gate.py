@@ -45,10 +45,10 @@ async def through_gate(
     report("waiting for its turn: one control plane at a time")
     async with context.turn:
         _check_open(context, name)
-        before, view = await until(lambda: _allowed(context, name, act, report), report, "etcd")
+        before = await until(lambda: _allowed(context, name, act, report), report, "etcd")
         context.disturbed = name
         yield
-        await until(lambda: _over(context, name, act, (before, view), report), report, f"waiting for {name}")
+        await until(lambda: _over(context, name, act, before, report), report, f"waiting for {name}")
         context.disturbed = ""
 
 
@@ -68,23 +68,21 @@ def _check_open(context: Context, name: str) -> None:
         )
 
 
-async def _allowed(context: Context, name: str, act: Act, report: Report) -> tuple[ControlPlanes, EtcdView] | None:
+async def _allowed(context: Context, name: str, act: Act, report: Report) -> ControlPlanes | None:
     """The control planes once they allow the act. A refusal may pass within the step's limit: a member catches up."""
     found = await look(context, name)
     verdict = judge(act, name, found.etcd, found.apis)
-    if verdict and found.etcd is not None:
+    if verdict:
         report(verdict.reason)
-        return found, found.etcd
+        return found
     back = f"{name} has not come back yet" if context.disturbed == name else "not allowed yet"
     report(f"{back}: {verdict.reason}", _DOWN)
     return None
 
 
-async def _over(
-    context: Context, name: str, act: Act, before: tuple[ControlPlanes, EtcdView], report: Report
-) -> Verdict | None:
+async def _over(context: Context, name: str, act: Act, before: ControlPlanes, report: Report) -> Verdict | None:
     found = await look(context, name)
-    verdict = judge_after(act, name, before[1], found.etcd, before[0].apis, found.apis)
+    verdict = judge_after(act, name, before.etcd, found.etcd, before.apis, found.apis)
     if verdict:
         report(verdict.reason)
         return verdict
@@ -95,17 +93,8 @@ async def _over(
 
 async def look(context: Context, name: str) -> ControlPlanes:
     """etcd by every control plane that answers, and the API of each that is an etcd member, and of `name`."""
-    names = [*(node.name for node in context.desired.controlplanes), *_former(context)]
+    names = context.all_controlplanes
     etcd = await look_at_etcd([context.configured(one) for one in names])
     members = {member.name for member in etcd.members} if etcd is not None else set()
     asked = [one for one in names if one in members or one == name]
     return ControlPlanes(etcd, await api_readiness({one: context.kube_at(one) for one in asked}))
-
-
-def _former(context: Context) -> list[str]:
-    """Control planes that the inventory no longer has, and that still exist."""
-    return [
-        name
-        for name, machine in context.machines.items()
-        if machine.role == "controlplane" and name not in context.desired.nodes
-    ]

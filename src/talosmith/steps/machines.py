@@ -18,13 +18,19 @@ from talosmith.steps.nodes import until_ready
 
 @dataclass(frozen=True, slots=True)
 class CreateMachine(OnNode):
+    """`host_calls`: what the provider may change on the host besides, such as a network that is missing."""
+
+    host_calls: tuple[str, ...] = ()
+
     area: ClassVar[str] = "machine"
     stage: ClassVar[Stage] = "machines"
     limit: ClassVar[float] = 900.0
-    makes: ClassVar[tuple[str, ...]] = ("machine:create",)
 
     def describe(self) -> str:
         return "make its machine"
+
+    def calls(self) -> tuple[str, ...]:
+        return ("machine:create", *self.host_calls)
 
     async def done(self, context: Context) -> bool:
         return self.name in context.machines
@@ -57,13 +63,17 @@ class PowerOn(OnNode):
 class ForgetSeed(OnNode):
     """The disk with its config is not needed once the node runs from its own, and it holds the cluster's secrets."""
 
+    host_calls: tuple[str, ...] = ()
+
     area: ClassVar[str] = "machine"
     verb: ClassVar[str] = "seed"
     stage: ClassVar[Stage] = "seeds"
-    makes: ClassVar[tuple[str, ...]] = ("machine:forget-seed",)
 
     def describe(self) -> str:
         return "take the seed with its config away and delete it"
+
+    def calls(self) -> tuple[str, ...]:
+        return ("machine:forget-seed", *self.host_calls)
 
     async def run(self, context: Context, report: Report) -> None:
         provider = context.provider
@@ -81,6 +91,7 @@ class ResizeMachine(OnNode):
     change: str = ""
     controlplane: bool = False
     running: bool = False
+    host_calls: tuple[str, ...] = ()
 
     area: ClassVar[str] = "machine"
     verb: ClassVar[str] = "resize"
@@ -95,7 +106,7 @@ class ResizeMachine(OnNode):
         return f"change its machine{' while it runs' if self.running else ''}: {self.change}"
 
     def calls(self) -> tuple[str, ...]:
-        return ("machine:resize", *(() if self.running else ("machine:power",)))
+        return ("machine:resize", *(() if self.running else ("machine:power",)), *self.host_calls)
 
     async def run(self, context: Context, report: Report) -> None:
         provider = context.provider
@@ -135,11 +146,17 @@ def only_grows(machine: Machine, wanted: MachineSpec) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DestroyMachine(OnNode):
+    """`host_calls`: what goes with the last machine, such as a network of the cluster's own."""
+
+    host_calls: tuple[str, ...] = ()
+
     area: ClassVar[str] = "machine"
     verb: ClassVar[str] = "destroy"
     stage: ClassVar[Stage] = "removal"
     limit: ClassVar[float] = 600.0
-    makes: ClassVar[tuple[str, ...]] = ("machine:destroy",)
+
+    def calls(self) -> tuple[str, ...]:
+        return ("machine:destroy", *self.host_calls)
 
     @property
     def disruption(self) -> Disruption:

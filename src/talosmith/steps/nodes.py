@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar
@@ -12,21 +13,31 @@ import anyio
 from talosmith.desired.config.load import load
 from talosmith.desired.target import config_digest
 from talosmith.errors import Permanent, TalosmithError, Temporary
+from talosmith.observed.etcd import FELL_BACK, FELL_BACK_FIX
 from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.providers.base import HasConsole
 from talosmith.steps.action import OnNode
+from talosmith.steps.components import until_components_current
 from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
+from talosmith.steps.install_disk import check_install_disk, without_match
 from talosmith.steps.waiting import pause, until
-from talosmith.talos import ApplyMode, InMaintenance, NotInMaintenance, NotReady, NotTrusted, TalosError, TalosNode
+from talosmith.talos import (
+    ApplyMode,
+    InMaintenance,
+    Invalid,
+    NotFound,
+    NotInMaintenance,
+    NotReady,
+    NotTrusted,
+    TalosError,
+    TalosNode,
+)
 
 _TRY_FOR = timedelta(seconds=60)
 _CONSOLE_AFTER = 120.0  # seconds without an answer, until its console is worth a look
 _CONSOLE_LINES = 5
-_BACK_AGAIN = (
-    "it has its config, and is in maintenance mode all the same: what the config asks for cannot be done, such as an "
-    "install disk that is not there; its console, or `talosctl dmesg --insecure`, tells"
-)
+_ON_THE_WAY = ("maintenance", "installing", "rebooting")  # stages from the first config to the first boot with it
 _NOT_SO_SOON = 0.1  # seconds: each look is a whole handshake, and an installation takes longer
 _READS_ONCE = (
     "see what its console says. If the inventory was wrong about its network: a machine reads its config only once, "
@@ -51,15 +62,20 @@ class FirstConfig(OnNode):
         return await answers(context.configured(self.name))
 
     async def run(self, context: Context, report: Report) -> None:
-        if not context.provider.seeds:
-            await self._apply(context, report)
+        before = "" if context.provider.seeds else await self._apply(context, report)
         began = anyio.current_time()
 
         async def look() -> bool | None:
+            node = context.configured(self.name)
             try:
-                return await _answer(context.configured(self.name))
+                await _answer(node)
+                await _installed(node)
+                return True
             except InMaintenance as waiting:
-                raise Temporary(str(waiting), hint=_BACK_AGAIN) from None
+                if before and waiting.said not in ("", before):
+                    what = "the machine config was applied, and the machine has booted since"
+                    raise Permanent(f"{self.name} is {FELL_BACK}; {what}", hint=FELL_BACK_FIX) from None
+                raise Temporary(str(waiting), hint=FELL_BACK_FIX) from None
             except Temporary as silent:
                 if anyio.current_time() - began < _CONSOLE_AFTER:
                     raise
@@ -69,11 +85,12 @@ class FirstConfig(OnNode):
         what = "waiting for Talos with its config"
         await until(look, report, what, stop=context.stop_wanted, soon=_NOT_SO_SOON)
 
-    async def _apply(self, context: Context, report: Report) -> None:
+    async def _apply(self, context: Context, report: Report) -> str:
+        """The fingerprint that the machine had in maintenance mode; empty if it is beyond that."""
         node = await self._find(context, report)
         if node is None:  # whether the machine config is this cluster's the certificate will tell
             report(f"another run, or an earlier attempt, configures {self.name}: waiting")
-            return
+            return ""
         seen = await node.fingerprint()
         if not context.fingerprint(self.name):
             if context.provider.creates:  # it may tell only once the machine is on
@@ -87,8 +104,14 @@ class FirstConfig(OnNode):
                     "or trust the network this once with --trust-first-use",
                 )
             context.told(f"{self.name}: trusted at first use, with the fingerprint {seen}")
+        config = context.node(self.name).config
+        await check_install_disk(node, config)
         context.may_write()
-        await node.apply_config(context.node(self.name).config)
+        try:
+            await node.apply_config(config)
+        except Invalid as refused:
+            raise await without_match(node, refused) from None
+        return seen
 
     async def _find(self, context: Context, report: Report) -> TalosNode | None:
         """The node in maintenance mode at one of the places where it may be; None if it is beyond that."""
@@ -118,13 +141,15 @@ class FirstConfig(OnNode):
 class ChangeConfig(OnNode):
     """A new config on a node that has one.
 
-    What Talos takes up at once needs no restart. A change of the network is tried first: a node that it cuts off goes
-    back to the config before by itself.
+    What Talos takes up at once needs no reboot. A change of the network is tried first: a node that it cuts off goes
+    back to the config before by itself. What reboots a control plane, restarts its Kubernetes components or changes
+    its network passes the gate.
     """
 
     reboot: bool = False
     network: bool = False
     controlplane: bool = False
+    restarts: bool = False  # components of the control plane
 
     verb: ClassVar[str] = "config"
     stage: ClassVar[Stage] = "configs"
@@ -132,7 +157,7 @@ class ChangeConfig(OnNode):
 
     @property
     def disruption(self) -> Disruption:
-        return "reboot" if self.reboot else "none"
+        return "reboot" if self.reboot else "restart" if self.restarts else "none"
 
     def describe(self) -> str:
         if self.reboot:
@@ -156,12 +181,9 @@ class ChangeConfig(OnNode):
         node = context.configured(self.name)
         config = context.node(self.name).config
         if not self.reboot:
-            if self.network:
-                context.may_write()
-                await node.apply_config(config, ApplyMode.TRY, try_for=_TRY_FOR)
-                await _steady(context, self.name, report)
-            context.may_write()
-            await node.apply_config(config, ApplyMode.NO_REBOOT)
+            gated = self.controlplane and (self.restarts or self.network)
+            async with through_gate(context, self.name, "change", gated, report):
+                await self._apply_without_reboot(context, node, report)
             return
         async with through_gate(context, self.name, "restart", self.controlplane, report):
             if await self._in_use(context):  # an earlier try did it, and was cut short while the node came back
@@ -170,6 +192,17 @@ class ChangeConfig(OnNode):
             context.may_write()
             await node.apply_config(config, ApplyMode.STAGED)
             await restart(context, self.name, report)
+
+    async def _apply_without_reboot(self, context: Context, node: TalosNode, report: Report) -> None:
+        config = context.node(self.name).config
+        if self.network:
+            context.may_write()
+            await node.apply_config(config, ApplyMode.TRY, try_for=_TRY_FOR)
+            await _steady(context, self.name, report)
+        context.may_write()
+        await node.apply_config(config, ApplyMode.NO_REBOOT)
+        if self.restarts:
+            await until_components_current(context, self.name, report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +291,8 @@ async def until_ready(context: Context, name: str, report: Report) -> None:
                     return
                 reasons = ", ".join(f"{one.name}: {one.reason}" for one in unmet)
                 report(f"{status.stage}{': ' + reasons if reasons else ''}")
+        except InMaintenance:
+            report(f"{name} is {FELL_BACK}", FELL_BACK_FIX)
         except Temporary as wrong:
             report(str(wrong), wrong.hint)
         await pause(anyio.current_time() - began)
@@ -281,6 +316,15 @@ async def answers(node: TalosNode) -> bool:
 async def _answer(node: TalosNode) -> bool | None:
     await node.version(timeout=5.0)
     return True
+
+
+async def _installed(node: TalosNode) -> None:
+    """Raise `NotReady` until Talos is installed. If that fails, the node shows the cluster's certificate for a while
+    and then falls back to maintenance mode."""
+    with suppress(NotFound):
+        stage = (await node.machine_status()).stage
+        if stage in _ON_THE_WAY:
+            raise NotReady(node.name, f"stage is {stage}")
 
 
 async def _is_ready(context: Context, name: str) -> bool:

@@ -6,12 +6,13 @@ it is in maintenance mode, it belongs to another cluster, its clock is wrong.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import socket
 import ssl
 
-from talosmith.reaching import Shown
+from talosmith.desired.validity import EXPIRED, NOT_YET_VALID, SET_CLOCKS, out_of_time_served
+from talosmith.foreign_text import cleaned
+from talosmith.reaching import certificate_at
 from talosmith.talos import tls
 from talosmith.talos.address import Address
 from talosmith.talos.errors import (
@@ -23,16 +24,15 @@ from talosmith.talos.errors import (
     Refused,
     TalosError,
     Unreachable,
-    cleaned,
 )
 from talosmith.talos.http2 import NodeProtocol
-from talosmith.talos.trust import Trust
+from talosmith.talos.trust import Trust, this_computers_clock
 
 IS_IT_TALOS = "Is this the address of a Talos node, and the port that of its API (50000)?"
 _IS_IT_ON = "Is the machine on, and is there a way to it from here (firewall, VPN, routes)?"
 
 # OpenSSL's numbers for what is wrong with a certificate.
-_NOT_YET_VALID, _EXPIRED, _WRONG_PURPOSE, _WRONG_NAMES = 9, 10, 26, (62, 64)
+_WRONG_PURPOSE, _WRONG_NAMES = 26, (62, 64)
 _LOOK = 3.0  # seconds for a second look at a certificate, which only serves to say more
 _WAITED_FOR = {
     "idle": "to connect",
@@ -40,9 +40,9 @@ _WAITED_FOR = {
     "tls": "TLS: something accepts connections there, but says nothing",
     "http2": "HTTP/2: TLS is set up, then nothing comes",
 }
+_OUT_OF_TIME_THERE = "ALERT_CERTIFICATE_EXPIRED"  # what Go sends for a certificate that is not yet valid, too
 _ALERTS = {
     "UNKNOWN_CA": "was signed by another authority than the node's",
-    "CERTIFICATE_EXPIRED": "has expired by the node's clock",
     "BAD_CERTIFICATE": "is not acceptable to the node",
     "UNSUPPORTED_CERTIFICATE": "is of a kind the node does not accept",
     "CERTIFICATE_UNKNOWN": "is not acceptable to the node",
@@ -78,7 +78,8 @@ def failed(node: str, address: Address, stage: str, wrong: OSError, trust: Trust
     return Unreachable(node, f"{what}: {wrong.strerror or wrong}", hint=_IS_IT_ON)
 
 
-def _tls(node: str, wrong: ssl.SSLError, trust: Trust) -> TalosError:
+def _tls(node: str, wrong: ssl.SSLError, trust: Trust, certificate: bytes = b"") -> TalosError:
+    """`certificate`: the node's, where it was shown before the connection ended."""
     reason = wrong.reason or str(wrong)
     if "CERTIFICATE_REQUIRED" in reason:
         if trust.with_certificate:
@@ -87,6 +88,16 @@ def _tls(node: str, wrong: ssl.SSLError, trust: Trust) -> TalosError:
             node,
             "asks for a client certificate, so it is not in maintenance mode",
             hint="It has a config already. Use the cluster's talosconfig or secrets, or reset the node.",
+        )
+    if _OUT_OF_TIME_THERE in reason:
+        shown = tls.describe(certificate) if certificate else None
+        theirs = f"; certificate of the node: {shown.validity}" if shown else ""
+        return ClockMismatch(
+            node,
+            "client certificate has expired or is not yet valid by the node's clock: "
+            f"{trust.our_validity}{theirs} (remote error: tls: expired certificate; {cleaned(reason)})",
+            hint=SET_CLOCKS,
+            said=reason,
         )
     for alert, meaning in _ALERTS.items():
         if f"ALERT_{alert}" in reason:
@@ -104,7 +115,7 @@ def _tls(node: str, wrong: ssl.SSLError, trust: Trust) -> TalosError:
 def ended(node: str, protocol: NodeProtocol, trust: Trust) -> TalosError:
     """The connection ended before HTTP/2 was set up."""
     if isinstance(protocol.cause, ssl.SSLError):
-        return _tls(node, protocol.cause, trust)
+        return _tls(node, protocol.cause, trust, protocol.certificate)
     if protocol.reason == "Protocol error":
         return NotTalos(node, "answers with TLS, then with something that is not HTTP/2", hint=IS_IT_TALOS)
     return Unreachable(
@@ -118,14 +129,10 @@ async def not_trusted(
     node: str, address: Address, wrong: ssl.SSLCertVerificationError, trust: Trust, seconds: float
 ) -> TalosError:
     """Looks at the certificate once more, without trusting it, to tell who answers."""
-    if wrong.verify_code in (_EXPIRED, _NOT_YET_VALID):
-        state = "has expired" if wrong.verify_code == _EXPIRED else "is not valid yet"
-        return ClockMismatch(
-            node,
-            f"shows a certificate that {state}",
-            hint="Compare the clocks: this machine's, and the node's (time servers reachable?). "
-            "Nodes renew their certificates by themselves.",
-        )
+    if wrong.verify_code in (EXPIRED, NOT_YET_VALID):
+        certificate = await _look(address, seconds)
+        said = out_of_time_served(wrong.verify_code, certificate, this_computers_clock())
+        return ClockMismatch(node, f"certificate {said}", hint=SET_CLOCKS)
     if wrong.verify_code in _WRONG_NAMES:
         return await _another_node(node, address, seconds)
     if wrong.verify_code == _WRONG_PURPOSE:
@@ -145,6 +152,7 @@ async def not_trusted(
             node,
             f"is in maintenance mode, with the fingerprint {shown.fingerprint}",
             hint="It has no config. Apply one first.",
+            said=shown.fingerprint,
         )
     issuer = f", but by {cleaned(shown.issuer)!r} (its key's fingerprint: {shown.fingerprint})" if shown else ""
     return NotTrusted(
@@ -168,11 +176,4 @@ async def _another_node(node: str, address: Address, seconds: float) -> TalosErr
 
 async def _look(address: Address, seconds: float) -> bytes:
     """The certificate; empty if none is shown."""
-    loop = asyncio.get_running_loop()
-    try:
-        async with asyncio.timeout(min(seconds, _LOOK)):
-            transport, shown = await loop.create_connection(Shown, address.host, address.port, ssl=tls.open_context())
-    except (OSError, TimeoutError):
-        return b""
-    transport.abort()
-    return shown.certificate
+    return await certificate_at(address.host, address.port, tls.open_context(), min(seconds, _LOOK))

@@ -6,26 +6,7 @@ name, the call, and what the node said, cleaned of anything a terminal would act
 
 from __future__ import annotations
 
-import re
-
 from talosmith.errors import Permanent, TalosmithError, Temporary
-
-_LONGEST_SAYING = 2000
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-_TOKEN = re.compile(r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b")  # as kubeadm and trustd have them
-_BASE64 = re.compile(r"[A-Za-z0-9+/]{32,}={0,2}")  # keys, certificates, encryption secrets
-_MIXED = re.compile(r"(?=.*[A-Z])(?=.*[a-z])(?=.*[0-9]).*")  # paths and checksums are not
-
-
-def cleaned(text: str) -> str:
-    """Words of a node, made fit to be shown: no control characters, no secrets, and not without end.
-
-    A node that refuses a config repeats what it does not like about it.
-    """
-    text = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text).strip()
-    text = _TOKEN.sub("***", text)
-    text = _BASE64.sub(lambda found: "***" if _MIXED.fullmatch(found[0]) else found[0], text)
-    return text if len(text) <= _LONGEST_SAYING else text[:_LONGEST_SAYING] + " …"
 
 
 class TalosError(TalosmithError):
@@ -50,7 +31,10 @@ class TooSlow(TalosError, Temporary):
 
 
 class ClockMismatch(TalosError, Temporary):
-    """The node's certificate is expired or not valid yet; nodes renew theirs, and clocks get set."""
+    """The node's certificate is expired or not yet valid, or ours is by the node's clock.
+
+    Nodes issue new certificates once their clock is set by a time server.
+    """
 
 
 class NotReady(TalosError, Temporary):
@@ -58,7 +42,10 @@ class NotReady(TalosError, Temporary):
 
 
 class InMaintenance(TalosError, Temporary):
-    """The node has no config, and one with a config was expected. It takes a while after a config was applied."""
+    """The node has no config, and one with a config was expected. It takes a while after a config was applied.
+
+    `said` is the fingerprint of its certificate, which is another one after each boot.
+    """
 
 
 class NotInMaintenance(TalosError, Permanent):

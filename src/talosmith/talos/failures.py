@@ -10,11 +10,12 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 from h2.exceptions import H2Error
 
+from talosmith.foreign_text import cleaned
 from talosmith.talos import connecting, errors
 from talosmith.talos.call import MessageTooLarge
 from talosmith.talos.channel import NodeChannel
 from talosmith.talos.connecting import IS_IT_TALOS
-from talosmith.talos.errors import TalosError, cleaned
+from talosmith.talos.errors import TalosError
 from talosmith.talos.http2 import Nonsense
 from talosmith.talos.proto.common_pb2 import Metadata
 

@@ -34,6 +34,7 @@ KINDS: dict[str, Kind] = {
     "nodeaddresses": Kind("network", "NodeAddresses.net.talos.dev"),
     "nodenames": Kind("k8s", "Nodenames.kubernetes.talos.dev"),
     "services": Kind("runtime", "Services.v1alpha1.talos.dev"),
+    "staticpods": Kind("k8s", "StaticPods.kubernetes.talos.dev"),
     "staticpodstatuses": Kind("k8s", "StaticPodStatuses.kubernetes.talos.dev"),
     "systemdisks": Kind("runtime", "SystemDisks.block.talos.dev"),
     "systeminformation": Kind("hardware", "SystemInformations.hardware.talos.dev"),

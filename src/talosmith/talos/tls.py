@@ -17,6 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from talosmith.desired import pki
 from talosmith.desired.certificate_file import show_certificate
+from talosmith.desired.validity import validity
 from talosmith.errors import UsageError
 from talosmith.model.values import fingerprint_in
 from talosmith.talos.credentials import Credentials
@@ -72,6 +73,7 @@ class Shown:
     issuer: str
     addresses: tuple[str, ...]
     fingerprint: str
+    validity: str
 
     @property
     def of_maintenance(self) -> bool:
@@ -94,6 +96,7 @@ def describe(certificate: bytes) -> Shown | None:
             issuer=read.issuer.rfc4514_string(),
             addresses=addresses,
             fingerprint=fingerprint(certificate),
+            validity=validity(read),
         )
     except (ValueError, TypeError):
         return None

@@ -8,9 +8,18 @@ from typing import Protocol
 
 from cryptography import x509
 
+from talosmith.desired import pki
+from talosmith.desired.validity import EXPIRED_CA, SET_CLOCKS, authorities_out_of_time, clock, out_of_time, validity
+from talosmith.foreign_text import cleaned
 from talosmith.talos import tls
 from talosmith.talos.credentials import Credentials
-from talosmith.talos.errors import NotInMaintenance, NotTalos, NotTrusted, Refused, cleaned
+from talosmith.talos.errors import NotInMaintenance, NotTalos, NotTrusted, Refused
+
+_NEW_CLIENT = "if the certificate has expired in fact, create a new talosconfig from the cluster's secrets"
+
+
+def this_computers_clock() -> datetime:
+    return datetime.now(UTC)
 
 
 class Trust(Protocol):
@@ -32,6 +41,10 @@ class Trust(Protocol):
     def issued(self, certificate: bytes) -> bool:
         """Whether the authority that is trusted has signed it. For explaining only: nothing else is looked at."""
 
+    @property
+    def our_validity(self) -> str:
+        """Validity period of the client certificate, and this computer's clock; empty without a certificate."""
+
 
 class ClusterTrust:
     """By the cluster's authority: TLS itself checks everything, and we show our certificate."""
@@ -40,25 +53,19 @@ class ClusterTrust:
 
     def __init__(self, credentials: Credentials) -> None:
         self.context = tls.cluster_context(credentials)
-        self._valid_from = credentials.valid_from
-        self._valid_until = credentials.valid_until
+        self._certificate = pki.read_certificate(credentials.certificate)
         self._authorities = x509.load_pem_x509_certificates(credentials.authority.encode())
 
     def before(self, node: str) -> None:
-        now = datetime.now(UTC)
-        if now > self._valid_until:
-            raise Refused(
-                node,
-                f"our client certificate expired on {self._valid_until:%Y-%m-%d %H:%M} UTC",
-                hint="Make a new talosconfig from the cluster's secrets.",
-            )
-        if now < self._valid_from:
-            raise Refused(
-                node,
-                f"our client certificate is valid only from {self._valid_from:%Y-%m-%d %H:%M} UTC on, "
-                f"and this machine says it is {now:%Y-%m-%d %H:%M} UTC",
-                hint="Check this machine's clock.",
-            )
+        now = this_computers_clock()
+        if wrong := authorities_out_of_time(self._authorities, now):
+            raise Refused(node, f"CA certificate of the Talos API {wrong}", hint=f"{SET_CLOCKS}; {EXPIRED_CA}")
+        if wrong := out_of_time(self._certificate, now):
+            raise Refused(node, f"client certificate {wrong}", hint=f"{SET_CLOCKS}; {_NEW_CLIENT}")
+
+    @property
+    def our_validity(self) -> str:
+        return f"{validity(self._certificate)}, this computer's clock says {clock(this_computers_clock())}"
 
     def check(self, node: str, certificate: bytes) -> None:
         """TLS has."""
@@ -110,6 +117,10 @@ class FingerprintTrust:
     def issued(self, certificate: bytes) -> bool:
         """There is no authority in maintenance mode."""
         return False
+
+    @property
+    def our_validity(self) -> str:
+        return ""
 
     def _changed(self, node: str, seen: str, known: str) -> NotTrusted:
         return NotTrusted(

@@ -18,7 +18,7 @@ def test_a_control_plane_is_taken_out_and_made_anew(here: Here) -> None:
     assert here.up().code == 0
     ended = here.run(*ONE)
     assert ended.code == 0, ended.said
-    assert "2 of 2 members stay healthy" in ended.said and "`talosmith up` makes anew" in ended.said
+    assert "2 of 2 members stay healthy" in ended.said and "`talosmith up` creates it again" in ended.said
     assert sorted(here.machines()) == ["cp-1", "cp-3", "w-1"]
     one_etcd(here, ["cp-1", "cp-3"])
     assert here.up().code == 0

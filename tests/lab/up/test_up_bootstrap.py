@@ -98,3 +98,19 @@ def test_there_is_never_a_second_cluster(places: Callable[[], Here], first: str)
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(those, STATES))
+
+
+@pytest.mark.parametrize("fault", ["hang", "power-loss"])
+def test_a_control_plane_that_the_inventory_no_longer_has_may_have_etcd(here: Here, fault: str) -> None:
+    """It does not answer, and another one takes its place in the inventory: no second etcd is started beside it."""
+    here.write(1, 0)
+    assert here.up().code == 0
+    (before,) = here.etcd()
+    here.lab.add_fault(fault, ["cp-1"])
+    here.write("[{name: cp-9}]", 0)
+    ended = here.up("--confirm", "mine", *IN_VAIN)
+    assert ended.code == 1 and "no bootstrap: whether cp-1 has this cluster's etcd data is not known" in ended.said, (
+        ended.said
+    )
+    assert here.done("Bootstrap") == 1 and [one["id"] for one in here.etcd()] == [before["id"]]
+    assert sorted(here.machines()) == ["cp-1"]

@@ -131,3 +131,19 @@ def test_a_control_plane_whose_api_does_not_come_back_ends_the_run_by_name(here:
     again = here.up()
     assert again.code == 0, again.said
     converged(here, NAMES)
+
+
+def test_a_flag_of_the_api_server_is_changed_on_one_control_plane_at_a_time(here: Here) -> None:
+    """It restarts without a reboot. While the API of another one is down, that waits, and nothing is applied."""
+    brought_up(here)
+    here.write(3, 0, more="patches: [{cluster: {apiServer: {extraArgs: {v: '2'}}}}]\n")
+    here.lab.add_fault("kube-down", ["cp-3"])
+    applied = here.done("ApplyConfiguration")
+    ended = here.up("--limit", "100", "--target", "cp-1", before=in_vain("not allowed yet"))
+    assert ended.code == 1 and "the Kubernetes API of `cp-3` is not ready" in ended.said, ended.said
+    assert here.done("ApplyConfiguration") == applied
+    here.lab.clear_faults()
+    again = here.up()
+    assert again.code == 0 and "3 restarts" in again.said, again.said
+    assert here.done("Reboot") == 0
+    converged(here, NAMES)

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,7 @@ class Shell:
 
 @pytest.fixture
 def shell(daemon: Daemon, guest: Path, peer: Callable[[str], Path], tmp_path: Path) -> Iterator[Shell]:
+    tools = f"{Path(sys.executable).parent}:{peer('kubectl').parent}"  # first: without the peer the test is skipped
     folder, home = tmp_path / "here", tmp_path / "home"
     home.mkdir()
     shutil.copytree(ROOT / EXAMPLE, folder / EXAMPLE)
@@ -93,18 +94,50 @@ def shell(daemon: Daemon, guest: Path, peer: Callable[[str], Path], tmp_path: Pa
         assert text.count(before) == 1, before
         text = text.replace(before, after)
     inventory.write_text(text)
-    for line in (
+    with how_to_host(daemon):
+        yield Shell(daemon, folder, home, tools)
+
+
+@contextmanager
+def how_to_host(daemon: Daemon) -> Iterator[None]:
+    """A host as the how-to wants it; as it was before at the end, also if not all of it could be made."""
+    begin = (
         "ip link add br0 type bridge",
         f"ip address add {HOST}/24 dev br0",
         "ip link set br0 up",
         f"virsh pool-define-as default dir --target {POOL}",
         "virsh pool-build default",
         "virsh pool-start default",
-    ):
-        daemon.run(*line.split())
-    yield Shell(daemon, folder, home, f"{Path(sys.executable).parent}:{peer('kubectl').parent}")
+    )
     end = ("virsh pool-destroy default", "virsh pool-undefine default", "ip link delete br0")
-    daemon.run("sh", "-c", "; ".join(end))
+    try:
+        for line in begin:
+            daemon.run(*line.split())
+        yield
+    finally:
+        daemon.run("sh", "-c", "; ".join(end))
+
+
+class HostThatFails:
+    """A host on which one command does not work."""
+
+    def __init__(self, at: str) -> None:
+        self.at = at
+        self.ran: list[str] = []
+
+    def run(self, *command: str) -> str:
+        self.ran.append(" ".join(command))
+        if self.at in self.ran[-1]:
+            raise RuntimeError(self.at)
+        return ""
+
+
+@pytest.mark.parametrize("at", ["ip address add", "virsh pool-start"])
+def test_a_host_that_could_not_be_made_ready_is_left_without_a_bridge(at: str) -> None:
+    host = HostThatFails(at)
+    with pytest.raises(RuntimeError, match=at), how_to_host(host):  # type: ignore[arg-type]
+        pass
+    assert host.ran[0] == "ip link add br0 type bridge" and host.ran[-1].endswith("ip link delete br0")
 
 
 @pytest.mark.slow

@@ -129,6 +129,14 @@ def _bring_up(person: Person, lab: Lab, nodes: list[Node], kubectl: Path) -> Non
         _wait_for(lambda read=read: patiently(*read).strip(), lambda found: found == "4096")
     _wait_for(lambda: person.talosmith("plan"), lambda found: found[0] == 0)
 
+    # A flag of the API server restarts it, without a reboot: `up` is over when all three run with it.
+    person.write(lab, nodes, patches=[{"cluster": {"apiServer": {"extraArgs": {"goaway-chance": "0.001"}}}}])
+    code, told = person.talosmith("plan")
+    assert code == 2 and "restart" in told and "no reboot" in told, told
+    _up(person)
+    assert [node.boots for node in nodes] == boots
+    assert _api_server_flags(kubectl, kubeconfig) == dict.fromkeys(names, "--goaway-chance=0.001")
+
 
 def _removal_is_refused_while_one_is_off(person: Person, nodes: list[Node], kubectl: Path) -> None:
     """Nothing on the node that was to be removed has changed: neither Kubernetes, nor etcd, nor Talos."""
@@ -216,6 +224,20 @@ def _node(kubectl: Path, kubeconfig: Path, name: str) -> dict[str, Any]:
     wait_until(answered, CALM, lambda: found[0])
     item: dict[str, Any] = json.loads(found[0])
     return item
+
+
+def _api_server_flags(kubectl: Path, kubeconfig: Path) -> dict[str, str]:
+    """By node: the flag that was changed, as the running API server has it."""
+    selected = ("get", "pods", "-n", "kube-system", "-l", "k8s-app=kube-apiserver", "--output=json")
+    answer = subprocess.run(
+        [kubectl, "--kubeconfig", kubeconfig, *selected], capture_output=True, text=True, check=True
+    )
+    return {
+        item["spec"]["nodeName"]: next(
+            (flag for flag in item["spec"]["containers"][0]["command"] if flag.startswith("--goaway-chance")), ""
+        )
+        for item in json.loads(answer.stdout)["items"]
+    }
 
 
 def _ready(kubectl: Path, kubeconfig: Path) -> set[str]:

@@ -78,10 +78,10 @@ class Heard:
         return event
 
 
-def start(script: Path, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+def start(script: Path, *arguments: str, before: Sequence[str] = (), **options: Any) -> subprocess.Popen[str]:
     """Another process of ours, that runs `script`; its standard output and input are pipes of text."""
     options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **options}
-    return subprocess.Popen([sys.executable, str(script), *arguments], text=True, **options)
+    return subprocess.Popen([*before, sys.executable, str(script), *arguments], text=True, **options)
 
 
 def told(process: subprocess.Popen[str]) -> str:

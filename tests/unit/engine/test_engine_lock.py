@@ -6,10 +6,11 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,14 +18,16 @@ import anyio
 import pytest
 from engine_actions import start, told
 
+from talosmith.engine import holder as holder_module
 from talosmith.engine import lock as lock_module
 from talosmith.engine.filesystem import is_local
-from talosmith.engine.holder import Holder, boot_id
+from talosmith.engine.holder import Holder, boot_id, pid_namespace
 from talosmith.engine.lock import ClusterLock, LockHeld, LockLost
 from talosmith.errors import ExitCode, Permanent, TalosmithError, UsageError
 
 pytestmark = pytest.mark.anyio
 PROCESS = Path(__file__).with_name("engine_lock_process.py")
+UNSHARE = ("unshare", "--pid", "--fork", "--kill-child")
 Begin = Callable[..., subprocess.Popen[str]]
 
 
@@ -33,8 +36,8 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
     """Starts a process that takes the lock."""
     made: list[subprocess.Popen[str]] = []
 
-    def begin(wait: float = 0.0, force: str = "") -> subprocess.Popen[str]:
-        made.append(start(PROCESS, str(tmp_path), str(wait), force))
+    def begin(wait: float = 0.0, force: str = "", before: Sequence[str] = ()) -> subprocess.Popen[str]:
+        made.append(start(PROCESS, str(tmp_path), str(wait), force, before=before))
         return made[-1]
 
     yield begin
@@ -42,6 +45,11 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+def may_unshare() -> bool:
+    program = shutil.which("unshare")
+    return bool(program) and subprocess.run([program, *UNSHARE[1:], "true"], capture_output=True).returncode == 0
 
 
 def ask(process: subprocess.Popen[str], what: str) -> str:
@@ -181,6 +189,79 @@ async def test_a_pid_that_is_somebody_elses_by_now_is_nobody(tmp_path: Path) -> 
     left = await stale(tmp_path, pid=os.getpid(), started=1)
     assert left.life == "is gone"
     assert replace(left, pid=os.getpid(), started=Holder.myself("", 1, "").started).life == "runs"
+
+
+# Containers: the kernel and the host's name may be the same, pids are not
+
+
+OTHERS = {"another": "pid:[1]", "not known": ""}
+
+
+def of_an_earlier_version(path: Path) -> None:
+    """The lock as it was written before there was a namespace in it."""
+    content = json.loads(path.read_bytes())
+    del content["sum"], content["namespace"]
+    path.write_bytes(json.dumps({**content, "sum": holder_module._sum(content)}, indent=1).encode() + b"\n")
+
+
+@pytest.mark.parametrize("namespace", OTHERS)
+async def test_a_holder_in_another_pid_namespace_is_never_called_dead(namespace: str, tmp_path: Path) -> None:
+    async with ClusterLock(tmp_path, "one").held() as lock:
+        assert lock.mine is not None and lock.mine.namespace == pid_namespace()
+        # Its pid is nobody's here, or somebody else's, as it is when a container counts from 1.
+        seen = replace(lock.mine, namespace=OTHERS[namespace], pid=1, started=1)
+        assert seen.life == "cannot be seen from here"
+        writes(lock.path, seen)  # the same file, so the kernel's lock stays
+        with pytest.raises(LockHeld) as caught:
+            await ClusterLock(tmp_path, "two").acquire()
+    assert "is gone" not in caught.value.hint
+    assert "in another PID namespace (container)" in caught.value.hint
+    assert f"--force-unlock {seen.id}" in caught.value.hint
+
+
+@pytest.mark.parametrize("local", [True, False])
+@pytest.mark.parametrize("namespace", OTHERS)
+async def test_a_free_lock_of_another_pid_namespace_is_proof_on_a_local_disk_only(
+    namespace: str, local: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = await stale(tmp_path, namespace=OTHERS[namespace])
+    monkeypatch.setattr(lock_module, "is_local", lambda folder: local)
+    lock = ClusterLock(tmp_path, "two")
+    if local:
+        await lock.acquire()
+        assert lock.took_from == left
+        lock.release()
+        return
+    with pytest.raises(LockHeld, match="nobody can tell") as caught:
+        await lock.acquire()
+    assert f"--force-unlock {left.id}" in caught.value.hint
+
+
+async def test_a_lock_of_an_earlier_version_is_understood(tmp_path: Path) -> None:
+    left = await stale(tmp_path)
+    of_an_earlier_version(tmp_path / "lock")
+    lock = ClusterLock(tmp_path, "two")
+    found = lock.holder()
+    assert found == replace(left, namespace="")
+    assert found.life == "cannot be seen from here"
+    await lock.acquire(force=left.id)
+    lock.release()
+
+
+@pytest.mark.skipif(not may_unshare(), reason="needs the right to make a PID namespace")
+@pytest.mark.parametrize("more", [(), ("--mount-proc",)], ids=["the host's proc", "a proc of its own"])
+def test_a_process_in_a_pid_namespace_of_its_own(more: tuple[str, ...], begin: Begin) -> None:
+    inside = begin(before=(*UNSHARE, *more))
+    id_ = told(inside).split()[1]
+    words = told(begin())
+    assert words.startswith("LockHeld") and "pid 1," in words
+    assert "is gone" not in words and f"--force-unlock {id_}" in words
+    inside.kill()
+    inside.wait()
+    again = begin(wait=600)  # --kill-child ends what is inside
+    while (words := told(again)).startswith("waiting for "):
+        pass
+    assert words.split()[2:] == ["2", "1"]
 
 
 def test_local_disks_are_told_from_shared_ones() -> None:

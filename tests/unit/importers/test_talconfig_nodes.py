@@ -86,6 +86,11 @@ def test_an_endpoint_without_a_port_keeps_its_meaning(tmp_path: Path) -> None:
         ({"userVolumes": [{"name": "data", "provisioning": {
             "diskSelector": {"match": 'disk.transport == "nvme"'}, "maxSize": "512MiB"}}]},
          {"volumes": [{"name": "data", "disk": 'disk.transport == "nvme"', "max_size": "512M"}]}),
+        ({"userVolumes": [{"name": "data", "provisioning": {
+            "diskSelector": {"match": 'disk.serial == "sdb"'}, "minSize": "2TiB"}}]},  # not the device
+         {"volumes": [{"name": "data", "disk": {"serial": "sdb"}, "min_size": "2T"}]}),
+        ({"userVolumes": [{"name": "data", "provisioning": {
+            "diskSelector": {"match": "system_disk"}, "minSize": "2TiB"}}]}, {"volumes": None}),  # one word of CEL
         ({"installDisk": None, "installDiskSelector": {"serial": "500G"}},  # which `disk` would take for a size
          {"disk_selector": {"serial": "500G"}, "disk": None}),
     ],

@@ -6,17 +6,20 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from talosmith.desired import pki
-from talosmith.desired.pki import CertificateAndKey
+from talosmith.desired.pki import CertificateAndKey, KeyKind
+from talosmith.desired.validity import clock
 from talosmith.errors import Permanent, Temporary
 from talosmith.kube import (
     ApiHealth,
     ClockMismatch,
+    Credentials,
     Event,
     KubeClient,
     KubeError,
@@ -24,6 +27,7 @@ from talosmith.kube import (
     NotReady,
     NotTrusted,
     Ref,
+    Refused,
     Snapshot,
     TooLarge,
     TooSlow,
@@ -32,8 +36,10 @@ from talosmith.kube import (
     caller,
     follow,
 )
+from talosmith.model.secret import Secret
 from tests.clock import Clock
-from tests.unit.kube.kube_server import QUICK, TOKEN, Asked, Reply, serve, status
+from tests.loopback import unused_port
+from tests.unit.kube.kube_server import QUICK, TOKEN, Asked, Reply, Server, serve, status
 
 pytestmark = pytest.mark.anyio
 
@@ -219,12 +225,58 @@ async def test_a_watch_goes_to_another_server_when_one_fails(authority: Certific
     assert [one.query.get("resourceVersion") for one in second.asked] == ["11"]
 
 
-async def test_an_expired_certificate_may_yet_be_renewed(authority: CertificateAndKey, connect: Connect) -> None:
-    yesterday = datetime.now(UTC) - timedelta(days=1)
-    async with serve(authority, lambda asked: Reply(200, ITEM), now=yesterday) as server, connect(server) as client:
-        with pytest.raises(ClockMismatch, match="expired"):
+@pytest.mark.parametrize(("days", "state"), [(-1, "has expired"), (1, "is not yet valid")])
+async def test_an_expired_certificate_may_yet_be_renewed(
+    days: int, state: str, authority: CertificateAndKey, connect: Connect
+) -> None:
+    """Or clocks are set right: both are in the message."""
+    start = datetime.now(UTC).replace(microsecond=0) + timedelta(days=days)
+    async with serve(authority, lambda asked: Reply(200, ITEM), now=start) as server, connect(server) as client:
+        with pytest.raises(ClockMismatch) as caught:
             await client.get(ONE)
+    said = f"{server.address}: certificate {state}: valid from {clock(start)} to {clock(start + timedelta(hours=1))}"
+    assert f"{said}, this computer's clock says 2" in str(caught.value)
+    assert "(x509: certificate has expired or is not yet valid)" in str(caught.value)
+    assert "timedatectl" in caught.value.hint
     assert server.asked == []
+
+
+async def test_a_certificate_out_of_time_is_named_beside_a_server_that_is_down(
+    authority: CertificateAndKey, connect: Connect
+) -> None:
+    start = datetime.now(UTC) + timedelta(days=1)
+    with unused_port() as port:
+        down = Server(f"127.0.0.1:{port}", [])
+        late = serve(authority, lambda asked: Reply(200, ITEM), now=start)
+        async with late as server, connect(down, server) as client:
+            with pytest.raises(Unreachable, match="certificate is not yet valid: valid from") as caught:
+                await client.get(ONE)
+    assert "timedatectl" in caught.value.hint
+
+
+async def test_an_authority_that_is_out_of_time_is_named() -> None:
+    future = pki.new_authority("kubernetes", KeyKind.ECDSA_P256, now=datetime.now(UTC) + timedelta(days=9))
+    credentials = Credentials(future.certificate, token=Secret(TOKEN), server_name="kubernetes")
+    with pytest.raises(ClockMismatch, match="CA certificate of Kubernetes is not yet valid: valid from 2"):
+        async with (
+            serve(future, lambda asked: Reply(200, ITEM)) as server,
+            KubeClient([server.address], credentials, limits=QUICK) as client,
+        ):
+            await client.get(ONE)
+
+
+@pytest.mark.parametrize(("hours", "clocks"), [(3, True), (-3, True), (0, False)])
+async def test_who_is_refused_by_a_server_with_another_clock_is_told_both(
+    hours: int, clocks: bool, authority: CertificateAndKey, connect: Connect
+) -> None:
+    theirs = datetime.now(UTC) + timedelta(hours=hours)
+    refusal = status(401, "Unauthorized", "Unauthorized")
+    refusal.headers["Date"] = format_datetime(theirs, usegmt=True)
+    async with serve(authority, lambda asked: refusal) as server, connect(server) as client:
+        with pytest.raises(Refused) as caught:
+            await client.get(ONE)
+    said = f"the server's clock says {clock(theirs)}, this computer's clock says 2"
+    assert (said in str(caught.value)) == ("timedatectl" in caught.value.hint) == clocks
 
 
 async def test_checks_that_fail_are_named(authority: CertificateAndKey, connect: Connect) -> None:

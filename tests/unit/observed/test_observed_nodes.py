@@ -17,12 +17,14 @@ from talosmith.model.machines import Machine
 from talosmith.model.secret import Secret
 from talosmith.observed import nodes as asking
 from talosmith.observed.configs import read_config
+from talosmith.observed.etcd import look_at_member
 from talosmith.observed.observe import CONNECTING, observe
 from talosmith.observed.world import EtcdSeen, NodeSeen, Observed, Unknown
 from talosmith.providers.base import Provider
-from talosmith.talos import MaintenanceClient, TalosClient
+from talosmith.talos import InMaintenance, MaintenanceClient, TalosClient
 from tests.clock import Clock
 from tests.loopback import unused_port
+from tests.unit.talos.server import maintenance_context, serving
 
 pytestmark = pytest.mark.anyio
 EVERYWHERE = "0.0.0.0"  # noqa: S104
@@ -126,6 +128,14 @@ async def test_who_does_not_speak_the_language_is_a_stranger(desired: Desired) -
     (seen,) = found.others.values()
     assert "TLS" in seen.stranger
     assert isinstance(seen.stage, Unknown)
+
+
+async def test_a_control_plane_that_fell_back_to_maintenance_mode_is_told_of(desired: Desired) -> None:
+    """It is asked for etcd as a node that has its config; that it has no etcd service is not what is wrong."""
+    async with serving(maintenance_context()) as address, TalosClient.from_bundle(desired.bundle) as talos:
+        with pytest.raises(InMaintenance, match="cp-1: is in maintenance mode, without its machine config") as caught:
+            await look_at_member(talos.node(address, "cp-1"))
+    assert "console" in caught.value.hint
 
 
 async def test_a_machine_without_an_address_is_unknown(desired: Desired) -> None:

@@ -108,9 +108,10 @@ class LibvirtHarness:
     network: Network | None = None
     trouble: Trouble = field(default_factory=Trouble)
     patience: float = 60.0
+    hosts: type[TroubledHost] = TroubledHost
 
     def host(self) -> TroubledHost:
-        return TroubledHost(self.section.uri, self.trouble, moves_bytes=self.section.uri != TEST_DRIVER)
+        return self.hosts(self.section.uri, self.trouble, moves_bytes=self.section.uri != TEST_DRIVER)
 
     def provider(self) -> LibvirtProvider:
         def seed(spec: MachineSpec, config: Secret | None) -> bytes:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import threading
 from typing import Any
 
 from talosmith.events import Event
 from talosmith.report.json_lines import JsonLines
 from talosmith.report.plain import PlainLines
 from tests.unit.report.stories import HOSTILE, START, Story, bring_up_plan, is_tame
+from tests.waiting import until
 
 
 def told(events: list[Event]) -> list[str]:
@@ -52,6 +54,57 @@ def test_a_long_wait_for_the_same_is_told_again() -> None:
     assert waits[0] == " 0:01  cp-1: node/cp-1/config: no leader yet"
     assert waits[1] == " 0:31  cp-1: node/cp-1/config: still no leader yet"
     assert len(waits) == 4
+
+
+def test_a_reason_that_came_too_early_is_told_when_it_is_time() -> None:
+    """A step tells a reason once: without this, the one before would be read for as long as the wait lasts."""
+    stream = io.StringIO()
+    now = START
+    lines = PlainLines(stream, clock=lambda: now)
+    lines(event("step-started", 0))
+    lines(event("step-progress", 1, "no etcd service yet"))
+    lines(event("step-progress", 2, "in maintenance mode"))
+    for _ in range(100):
+        now += 1
+        lines.remind()
+    waits = [line.partition("  ")[2] for line in stream.getvalue().splitlines()[1:]]
+    about = "cp-1: node/cp-1/config:"
+    assert waits[:3] == [
+        f"{about} no etcd service yet",
+        f"{about} in maintenance mode",
+        f"{about} still in maintenance mode",
+    ]
+    assert len(waits) == 5, "the first one, the second one after 5 s, then every 30 s"
+    lines(event("step-retrying", 101, "no answer", wait=2.0))
+    lines(event("step-done", 102))
+    lines.remind()
+    assert len(stream.getvalue().splitlines()) == 8, "a step that is done waits for nothing"
+
+
+def test_with_very_many_steps_only_some_are_told_again() -> None:
+    stream = io.StringIO()
+    now = START
+    lines = PlainLines(stream, clock=lambda: now)
+    for number in range(100):
+        one = dataclasses.replace(event("step-started", 0), step=f"node/w-{number}/config")
+        lines(one)
+        lines(dataclasses.replace(one, kind="step-progress", text="no answer"))
+    told = len(stream.getvalue().splitlines())
+    now += 31
+    lines.remind()
+    assert len(stream.getvalue().splitlines()) == told + 10
+
+
+def test_reasons_are_told_between_events() -> None:
+    stream = io.StringIO()
+    now = START
+    with PlainLines(stream, clock=lambda: now) as lines:
+        lines(event("step-started", 0))
+        lines(event("step-progress", 1, "no etcd service yet"))
+        lines(event("step-progress", 2, "in maintenance mode"))
+        now = START + 10
+        until(lambda: "in maintenance mode" in stream.getvalue())
+    assert "plain-lines" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_the_run_goes_on_when_nobody_reads_any_more() -> None:

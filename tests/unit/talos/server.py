@@ -16,6 +16,8 @@ from typing import Any
 import h2.config
 import h2.connection
 import h2.events
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 from grpclib.protocol import H2Protocol
@@ -24,6 +26,7 @@ from grpclib.server import Server
 from talosmith.desired import pki
 from talosmith.desired.pki import CertificateAndKey, KeyKind
 from talosmith.talos import Address, Credentials
+from talosmith.talos.proto import cosi_pb2
 from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.cluster_grpc import ClusterServiceBase
 from talosmith.talos.proto.cosi_grpc import StateBase
@@ -53,6 +56,19 @@ async def for_ever() -> None:
 
 def new_authority(kind: KeyKind = KeyKind.ED25519) -> CertificateAndKey:
     return pki.new_authority("talos", kind)
+
+
+def expired_twin(authority: CertificateAndKey) -> CertificateAndKey:
+    """Same name and key, long ago: what is verified with it has expired."""
+    certificate, key = pki.read_certificate(authority.certificate), pki.read_key(authority.key)
+    long_ago = datetime.now(UTC) - timedelta(days=9)
+    builder = x509.CertificateBuilder().subject_name(certificate.subject).issuer_name(certificate.subject)
+    builder = builder.public_key(certificate.public_key()).serial_number(1).not_valid_before(long_ago)
+    builder = builder.not_valid_after(long_ago + timedelta(days=1))
+    for extension in certificate.extensions:
+        builder = builder.add_extension(extension.value, extension.critical)
+    pem = builder.sign(key, None).public_bytes(Encoding.PEM).decode()
+    return CertificateAndKey(pem, authority.key)
 
 
 def new_credentials(authority: CertificateAndKey, roles: tuple[str, ...] = ("os:admin",)) -> Credentials:
@@ -153,6 +169,37 @@ def fails(status: Status, message: str = "") -> Handler:
         raise GRPCError(status, message)
 
     return handle
+
+
+def resource(type: str, id: str, yaml: str, **more: Any) -> cosi_pb2.Resource:  # noqa: A002
+    return cosi_pb2.Resource(
+        metadata=cosi_pb2.Metadata(namespace="ns", type=type, id=id, version="3", phase="running", **more),
+        spec=cosi_pb2.Spec(yaml_spec=yaml, proto_spec=b"\x01"),
+    )
+
+
+class State:
+    """A node's resources by type: gets one by id, lists them all."""
+
+    def __init__(self, *resources: cosi_pb2.Resource) -> None:
+        self.resources = resources
+        self.requests: list[Any] = []
+
+    async def get(self, stream: Any) -> None:
+        request = await stream.recv_message()
+        self.requests.append(request)
+        for item in self.resources:
+            if (item.metadata.type, item.metadata.id) == (request.type, request.id):
+                await stream.send_message(cosi_pb2.GetResponse(resource=item))
+                return
+        await fails(Status.NOT_FOUND, f"resource {request.type}({request.id}) doesn't exist")(stream)
+
+    async def list(self, stream: Any) -> None:
+        request = await stream.recv_message()
+        self.requests.append(request)
+        for item in self.resources:
+            if item.metadata.type == request.type:
+                await stream.send_message(cosi_pb2.ListResponse(resource=item))
 
 
 def _servicer(base: Any, handlers: Mapping[str, Handler]) -> Any:

@@ -33,40 +33,9 @@ from talosmith.talos import events as happenings
 from talosmith.talos.proto import cluster_pb2, cosi_pb2
 from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.common_pb2 import Data
-from tests.unit.talos.server import Recording, answer, answers, fails, serving
+from tests.unit.talos.server import Recording, State, answer, answers, fails, resource, serving
 
 pytestmark = pytest.mark.anyio
-
-
-def resource(type: str, id: str, yaml: str, **more: Any) -> cosi_pb2.Resource:  # noqa: A002
-    return cosi_pb2.Resource(
-        metadata=cosi_pb2.Metadata(namespace="ns", type=type, id=id, version="3", phase="running", **more),
-        spec=cosi_pb2.Spec(yaml_spec=yaml, proto_spec=b"\x01"),
-    )
-
-
-class State:
-    """A node's resources by type: gets one by id, lists them all."""
-
-    def __init__(self, *resources: cosi_pb2.Resource) -> None:
-        self.resources = resources
-        self.requests: list[Any] = []
-
-    async def get(self, stream: Any) -> None:
-        request = await stream.recv_message()
-        self.requests.append(request)
-        for item in self.resources:
-            if (item.metadata.type, item.metadata.id) == (request.type, request.id):
-                await stream.send_message(cosi_pb2.GetResponse(resource=item))
-                return
-        await fails(Status.NOT_FOUND, f"resource {request.type}({request.id}) doesn't exist")(stream)
-
-    async def list(self, stream: Any) -> None:
-        request = await stream.recv_message()
-        self.requests.append(request)
-        for item in self.resources:
-            if item.metadata.type == request.type:
-                await stream.send_message(cosi_pb2.ListResponse(resource=item))
 
 
 MACHINE_STATUS = """\

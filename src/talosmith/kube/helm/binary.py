@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from talosmith.environment import for_children
+from talosmith.foreign_text import cleaned
 from talosmith.kube.helm import manifests
 from talosmith.kube.helm.capabilities import Capabilities
 from talosmith.kube.helm.errors import ChartError
@@ -62,7 +63,7 @@ def render(
         except (OSError, subprocess.TimeoutExpired) as problem:
             raise ChartError(f"{helm} did not render the chart: {type(problem).__name__}") from None
     if result.returncode:
-        raise ChartError(f"{helm}: {result.stderr.decode(errors='replace').strip()}")
+        raise ChartError(f"{helm}: {cleaned(result.stderr.decode(errors='replace'))}")
     return _read(result.stdout.decode(errors="replace"), Path(helm).name)
 
 

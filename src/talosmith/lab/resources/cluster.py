@@ -120,6 +120,18 @@ def kubelet_spec(world: World, machine: Machine) -> Made:
         )
 
 
+@makes("StaticPods.kubernetes.talos.dev", from_config=True)
+def static_pod_manifests(world: World, machine: Machine) -> Made:
+    """What the kubelet is given to run; the pods that it runs carry the same marks."""
+    config = world.config(machine)
+    if config is None or not config.is_controlplane:
+        return
+    for pod in STATIC_PODS:
+        marks = {"talos.dev/config-version": config.component_version}
+        metadata = {"name": pod, "namespace": "kube-system", "labels": {"k8s-app": pod}, "annotations": marks}
+        yield pod, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+
+
 @makes("StaticPodStatuses.kubernetes.talos.dev")
 def static_pods(world: World, machine: Machine) -> Made:
     config = world.config(machine)

@@ -182,7 +182,7 @@ class Listeners:
             maintenance,
             machine.run.config if machine.run else "",
             tuple(naming.addresses(world, machine)),
-            world.active("clock-skew", machine.name) is not None,
+            skew.seconds if (skew := world.active("clock-skew", machine.name)) else 0.0,
         )
         known = self._contexts.get(machine.name)
         if known is not None and known[0] == key and world.now() - known[1] < _FRESH:

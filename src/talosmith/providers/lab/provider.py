@@ -17,7 +17,7 @@ from talosmith.errors import Permanent, Temporary
 from talosmith.lab.refusals import MachineExists, NoSuchMachine
 from talosmith.model.machines import CLUSTER_TAG, NODE_TAG, ROLE_TAG, Machine, MachineSpec, Owner
 from talosmith.model.secret import Secret
-from talosmith.providers.base import Finding
+from talosmith.providers.base import NO_HOST_CALLS, Finding
 from talosmith.providers.lab.home import Calls, Home
 
 _MIB = 1024**2
@@ -28,6 +28,7 @@ class LabProvider:
     name = "lab"
     seeds = False
     simulated = True
+    host_calls = NO_HOST_CALLS
     creates = True
 
     def __init__(self, owner: Owner, home: Home) -> None:

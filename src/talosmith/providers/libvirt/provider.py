@@ -17,8 +17,8 @@ from anyio import to_thread
 from talosmith.errors import TalosmithError
 from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.secret import Secret
-from talosmith.providers.base import Finding
-from talosmith.providers.libvirt import changes
+from talosmith.providers.base import Finding, HostCalls
+from talosmith.providers.libvirt import calls, changes
 from talosmith.providers.libvirt.capabilities import Capabilities, capabilities
 from talosmith.providers.libvirt.connection import Host, found, libvirt
 from talosmith.providers.libvirt.domain import Domain, Link, read, render
@@ -54,6 +54,10 @@ class LibvirtProvider:
         self._fetching = anyio.Lock()
         self._preparing = anyio.Lock()
         self._leaving = anyio.Lock()
+
+    @property
+    def host_calls(self) -> HostCalls:
+        return calls.host_calls(self._wishes)
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         try:
@@ -216,7 +220,8 @@ class LibvirtProvider:
                     raise
         if read_network(network.XMLDesc()).owner == self._owner:  # somebody else's is used as it is
             switch_on(network)
-            network.setAutostart(1)
+            if not network.autostart():
+                network.setAutostart(1)
 
     def _define(self, connection: Any, wanted: Domain) -> bool:
         """False if somebody else has made a domain of this name meanwhile."""
@@ -285,12 +290,13 @@ class LibvirtProvider:
     def _switch_seed(self, connection: Any, machine: Machine, iso: bytes | None) -> bool:
         domain = self._machines.must_be_ours(connection, machine)
         described = read(domain.XMLDesc(0))
-        pool = self._store.pool(connection, make=True)
+        pool = self._store.pool(connection, make=iso is not None, start=True)
         names = Names(self._owner, machine.name, described.uuid)
         new = self._store.upload_seed(connection, pool, names, iso) if iso is not None else ""
         if new != described.seed:
             changes.put_in_drive(domain, new)
-        old = [one for one in listed(pool) if one.name.startswith(f"{names.prefix}seed-") and one.path != new]
+        there = listed(pool) if pool is not None else []
+        old = [one for one in there if one.name.startswith(f"{names.prefix}seed-") and one.path != new]
         for one in old:
             delete_volume(found(lambda one=one: pool.storageVolLookupByName(one.name)))  # type: ignore[misc]
         return bool(old)

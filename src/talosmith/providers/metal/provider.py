@@ -18,7 +18,7 @@ from talosmith.model.cluster import Node
 from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.secret import Secret
 from talosmith.model.values import IpNetwork
-from talosmith.providers.base import Finding
+from talosmith.providers.base import NO_HOST_CALLS, Finding
 from talosmith.providers.metal.neighbours import at, call_out, neighbours
 from talosmith.providers.metal.peek import Peek, answers, peek
 from talosmith.providers.metal.tell import tell
@@ -47,6 +47,7 @@ class MetalProvider:
     name = "metal"
     seeds = False
     simulated = False
+    host_calls = NO_HOST_CALLS
     creates = False
 
     def __init__(

@@ -15,7 +15,7 @@ from talosmith.lab.nodeconfig import NodeConfig
 
 NAMESPACE = "kube-system"
 _PORTS = {"kube-apiserver": 6443, "kube-controller-manager": 10257, "kube-scheduler": 10259}
-_VERSION = "talos.dev/config-version"
+VERSION = "talos.dev/config-version"  # Talos has the version of a resource there; here it is a digest
 _SECRETS = "/system/secrets/kubernetes"
 
 
@@ -31,7 +31,7 @@ def keep(work: Work, node: Obj, machine: Machine, config: NodeConfig, settings: 
         found = work.api.find(POD, f"{component}-{name}", NAMESPACE)
         wanted = None
         if component not in settings.disabled and image:
-            wanted = mirror(component, image, node, machine)
+            wanted = mirror(component, image, node, machine, config.component_version)
         if found is not None and (wanted is None or _differs(found, wanted)):
             work.api.remove(POD, f"{component}-{name}", NAMESPACE)
             found = None
@@ -46,9 +46,9 @@ def _differs(found: Obj, wanted: Obj) -> bool:
     return hashes[0] != hashes[1] or found["metadata"]["ownerReferences"] != wanted["metadata"]["ownerReferences"]
 
 
-def mirror(component: str, image: str, node: Obj, machine: Machine) -> Obj:
+def mirror(component: str, image: str, node: Obj, machine: Machine, version: str) -> Obj:
     name = node["metadata"]["name"]
-    digest = pod_status.image_id(f"{component} {image} {machine.uuid}").rpartition(":")[2][:32]
+    digest = pod_status.image_id(f"{component} {image} {machine.uuid} {version}").rpartition(":")[2][:32]
     port = _PORTS[component]
     labels = {
         "app.kubernetes.io/component": "control-plane",
@@ -63,7 +63,7 @@ def mirror(component: str, image: str, node: Obj, machine: Machine) -> Obj:
         "kubernetes.io/config.hash": digest,
         "kubernetes.io/config.mirror": digest,
         "kubernetes.io/config.source": "file",
-        _VERSION: str(machine.config_revision),
+        VERSION: version,
     }
     probe = {"httpGet": {"host": "localhost", "path": "/livez", "port": port, "scheme": "HTTPS"}}
     mount = f"{_SECRETS}/{component}"

@@ -108,7 +108,7 @@ class NodeKeeper:
             found, image = pods.get(f"kube-system/{component}-{name}"), config.images.get(component, "")
             wanted = None
             if image and component not in settings.disabled:
-                wanted = static_pods.mirror(component, image, node, machine)
+                wanted = static_pods.mirror(component, image, node, machine, config.component_version)
             if found is not None and (wanted is None or _differs(found, wanted)):
                 await self.writer.remove(found)
             elif found is None and wanted is not None:

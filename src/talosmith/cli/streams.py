@@ -1,0 +1,128 @@
+"""The standard streams as commands use them: always there, able to take any text, and lost in one way only.
+
+A reader that is gone (`| head`) ends the command in silence, as SIGPIPE does; a full disk is one line on stderr. What
+cannot be told on stderr is never a reason to fail. Too little memory ends the same way.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TextIO
+
+from talosmith.errors import ExitCode
+from talosmith.report.style import Style
+
+
+class OutputLost(Exception):
+    """Nothing can be written to stdout any more."""
+
+    def __init__(self, wrong: OSError) -> None:
+        super().__init__(f"cannot write to stdout: {wrong.strerror or wrong}")
+        self.reader_is_gone = wrong.errno == errno.EPIPE
+
+
+class _Stdout(io.TextIOWrapper):
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError as wrong:
+            raise OutputLost(wrong) from None
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as wrong:
+            raise OutputLost(wrong) from None
+
+
+class _Stderr(io.TextIOWrapper):
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError:
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError:
+            return
+
+
+def put(stream: TextIO, text: str) -> None:
+    """Write lines to stdout or stderr: the way that all text takes, without what a terminal would act on."""
+    stream.write(Style(stream).fit(text) + "\n")
+
+
+def guarded(work: Callable[[], int]) -> int:
+    """The exit code of a command; its output is written when this returns."""
+    try:
+        _prepare()
+        code = work()
+        sys.stdout.flush()
+    except (OutputLost, MemoryError) as problem:
+        return _ended(problem)
+    except BaseExceptionGroup as group:
+        found = group.subgroup((OutputLost, MemoryError))
+        if found is None:
+            raise
+        return _ended(found)
+    except (OSError, ImportError) as problem:
+        if "allocate memory" not in str(problem):
+            raise
+        return _ended(MemoryError())
+    return code
+
+
+def _prepare() -> None:
+    """A stream that is closed would let the next file that is opened take its place."""
+    closed = [number for number in range(3) if not _is_open(number)]
+    for _ in closed:
+        os.open(os.devnull, os.O_RDWR)
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")
+    sys.stderr = _again(_Stderr, 2, sys.stderr)
+    if sys.stdout is None or 1 in closed:
+        sys.stdout = _again(_Stdout, 1, None)
+        raise OutputLost(OSError(errno.EBADF, f"it is closed ({os.strerror(errno.EBADF)})"))
+    sys.stdout = _again(_Stdout, 1, sys.stdout)
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def _again(kind: type[io.TextIOWrapper], number: int, before: TextIO | None) -> io.TextIOWrapper:
+    """The stream as it was, as `kind`; what its encoding cannot say is written out."""
+    if not isinstance(before, io.TextIOWrapper):
+        return kind(io.FileIO(number, "w", closefd=False), encoding="utf-8", errors="backslashreplace")
+    return kind(
+        before.detach(),
+        encoding=before.encoding,
+        errors="backslashreplace",
+        line_buffering=before.line_buffering,
+        write_through=before.write_through,
+    )
+
+
+def _ended(problem: BaseException) -> int:
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    if not isinstance(problem, OutputLost):
+        with suppress(OSError):
+            os.write(2, b"error: out of memory; free some, the command is safe to re-run\n")
+        return ExitCode.FAILED
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still to be written goes there when Python ends
+    if problem.reader_is_gone:
+        return ExitCode.READER_GONE
+    put(sys.stderr, f"{Style(sys.stderr).red('error:')} {problem}")
+    return ExitCode.FAILED

@@ -1,0 +1,113 @@
+"""Every function of libvirt that the provider calls, written down on the way, and held against what steps show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from talosmith.plan.step import Action
+from talosmith.providers.libvirt.calls import CHANGING, READING, function_of
+from talosmith.providers.libvirt.connection import libvirt
+from talosmith.providers.libvirt.failures import NO_SUPPORT, code_of
+from talosmith.providers.libvirt.xml import parse
+from talosmith.steps.machines import CreateMachine, DestroyMachine, ForgetSeed, PowerOn, ResizeMachine
+from tests.unit.providers.libvirt_harness import OWNER, LibvirtHarness, TroubledHost
+
+_NOT_IN_TEST_DRIVER = ("updateDeviceFlags", "blockResize", "resize")  # asked for is all that can be seen of them
+MADE: list[str] = []  # as `calls.function_of` names them; all hosts of a test write here
+
+
+class Recorded:
+    """An object of libvirt, as far as the provider can tell."""
+
+    def __init__(self, thing: Any) -> None:
+        self._thing = thing
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._thing, name)
+        if not callable(found):
+            return found
+
+        def call(*arguments: Any) -> Any:
+            MADE.append(self._function(name, arguments))
+            try:
+                return _recorded(found(*(one._thing if isinstance(one, Recorded) else one for one in arguments)))
+            except libvirt().libvirtError as error:
+                if name in _NOT_IN_TEST_DRIVER and code_of(error) == NO_SUPPORT:
+                    return 0
+                raise
+
+        return call
+
+    def _function(self, name: str, arguments: tuple[Any, ...]) -> str:
+        kind, volume = type(self._thing).__name__, ""
+        if kind == "virStorageVol":
+            volume = self._thing.name()
+        elif (kind, name) == ("virStoragePool", "createXML"):
+            volume = parse(arguments[0]).findtext("name", "")
+        return function_of(OWNER, kind, name, volume)
+
+
+def _recorded(found: Any) -> Any:
+    library = libvirt()
+    things = (library.virDomain, library.virNetwork, library.virStoragePool, library.virStorageVol)
+    if isinstance(found, list):
+        return [_recorded(one) for one in found]
+    return Recorded(found) if isinstance(found, things) else found
+
+
+class RecordingHost(TroubledHost):
+    """The test driver moves no bytes, so an upload is written down here."""
+
+    def _open(self) -> Any:
+        return Recorded(super()._open())
+
+    def upload(self, connection: Any, volume: Any, parts: Iterator[bytes], length: int, offset: int = 0) -> None:
+        MADE.append(function_of(OWNER, "virStorageVol", "upload", volume.name()))
+        super().upload(connection, volume, parts, length, offset)
+
+
+def made_as_shown(action: Action) -> set[str]:
+    """The calls behind the functions that were called since the last time; each is one that the step shows."""
+    functions = set(MADE)
+    MADE.clear()
+    assert not functions - CHANGING.keys() - READING, "functions of libvirt that stand in no table"
+    shown = set(action.calls())
+    hidden = {one: CHANGING[one] for one in functions & CHANGING.keys() if not shown & set(CHANGING[one])}
+    assert not hidden, f"{action.key} shows {shown}"
+    return {call for one in functions & CHANGING.keys() for call in shown & set(CHANGING[one])}
+
+
+async def whole_life_is_as_shown(harness: LibvirtHarness) -> None:
+    """Two machines, from the first thing on the host to the last."""
+    provider, worker = harness.provider(), harness.spec("w-1")
+    host = provider.host_calls
+    create = CreateMachine("cp-1", host["create"])
+    MADE.clear()
+    first = await provider.create(harness.spec("cp-1", "controlplane"))
+    prepared = {"libvirt:pool-define", "libvirt:pool-start", "libvirt:network-define", "libvirt:network-start"}
+    assert made_as_shown(create) == {"machine:create", "libvirt:volume-upload", *prepared}
+    machine = await provider.create(worker)
+    assert made_as_shown(CreateMachine("w-1", host["create"])) == {"machine:create"}, "the host is ready by now"
+    assert (await provider.create(worker)).id == machine.id
+    assert made_as_shown(CreateMachine("w-1", host["create"])) == set()
+
+    await provider.power(machine, False)
+    await provider.power(machine, True)
+    assert made_as_shown(PowerOn("w-1")) == {"machine:power"}
+    assert await provider.forget_seed(machine)
+    assert made_as_shown(ForgetSeed("w-1", host["forget-seed"])) == {"machine:forget-seed"}
+
+    size, other = worker.disks_mib
+    grown = replace(worker, cpu=2, disks_mib=(size, 2 * other, other))
+    harness.connection.networkLookupByName(harness.section.network).destroy()
+    await provider.resize(machine, grown)
+    resized = made_as_shown(ResizeMachine("w-1", host_calls=host["resize"]))
+    assert resized == {"machine:resize", "machine:power", "libvirt:network-start"}
+
+    await provider.destroy(machine)
+    assert made_as_shown(DestroyMachine("w-1", host["destroy"])) == {"machine:destroy"}
+    await provider.destroy(first)
+    left = {"libvirt:volume-delete", "libvirt:pool-undefine", "libvirt:network-undefine"}
+    assert made_as_shown(DestroyMachine("cp-1", host["destroy"])) == {"machine:destroy", *left}

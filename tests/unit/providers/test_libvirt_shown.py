@@ -1,0 +1,118 @@
+"""Promise 56 on libvirt: what is changed on the host, the steps of the plan have shown."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+from collections.abc import AsyncIterator
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from talosmith.desired.secrets_file import Secrets
+from talosmith.inventory import load
+from talosmith.model.providers import Libvirt
+from talosmith.providers.libvirt import calls
+from talosmith.providers.libvirt.calls import CHANGING, READING
+from talosmith.providers.libvirt.connection import libvirt
+from talosmith.providers.libvirt.networks import wanted
+from talosmith.report.plan import as_text
+from talosmith.report.style import Style
+from talosmith.session import Session
+from talosmith.steps.machines import DestroyMachine, ForgetSeed
+from tests.lab.lab_worlds import quick_bundle
+from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
+from tests.unit.providers.libvirt_recording import MADE, RecordingHost, made_as_shown, whole_life_is_as_shown
+
+pytest.importorskip("libvirt", reason="libvirt-python is not installed: pip install 'talosmith[libvirt]'")
+pytestmark = pytest.mark.anyio
+
+POOL, NETWORK = "shown-pool", "shown-network"
+OTHERS = frozenset({"UUID", "rename"})  # names of Python's own, too, and only those are meant
+INVENTORY = """\
+cluster_name: shown
+talos_version: v1.13.9
+kubernetes_version: v1.36.3
+libvirt: {{uri: "{uri}", pool: {pool}, pool_path: /var/lib/shown, network: {network}, make_network: nat}}
+network: {{node_cidr: 192.0.2.0/24}}
+controlplane: 1
+workers: 1
+"""
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def harness(tmp_path: Path) -> AsyncIterator[LibvirtHarness]:
+    """A host that has neither the pool nor the network."""
+    image = tmp_path / "disk.raw"
+    image.write_bytes(b"\xeb\x63 starts here".ljust(100_000, b"\0") + b"and ends here")
+    section = Libvirt(uri=TEST_DRIVER, pool=POOL, pool_path=str(tmp_path / "pool"), network=NETWORK, autostart=True)
+    network = wanted(NETWORK, OWNER, "nat", ip_network("192.0.2.0/24"), "")
+    made = LibvirtHarness(image, section, network=network, patience=0.0, hosts=RecordingHost)
+    made.clear()
+    yield made
+    made.clear()
+
+
+async def test_every_change_of_the_host_is_shown(harness: LibvirtHarness) -> None:
+    await whole_life_is_as_shown(harness)
+
+
+async def test_a_pool_that_is_off_is_switched_on_as_shown(harness: LibvirtHarness) -> None:
+    provider = harness.provider()
+    machine = await provider.create(harness.spec("cp-1", "controlplane"))
+    pool = harness.connection.storagePoolLookupByName(POOL)
+    MADE.clear()
+    pool.destroy()
+    await provider.forget_seed(machine)
+    assert "libvirt:pool-start" in made_as_shown(ForgetSeed("cp-1", provider.host_calls["forget-seed"]))
+    pool.destroy()
+    await provider.destroy(machine)
+    assert "libvirt:pool-start" in made_as_shown(DestroyMachine("cp-1", provider.host_calls["destroy"]))
+
+
+def test_every_function_of_libvirt_that_the_provider_names_stands_in_a_table() -> None:
+    """Also those on ways that no test here takes."""
+    library = libvirt()
+    kinds = (library.virConnect, library.virDomain, library.virNetwork, library.virStoragePool, library.virStorageVol)
+    functions = {kind.__name__: {name for name in vars(kind) if not name.startswith("_")} for kind in kinds}
+    listed = {function.partition(" ")[0] for function in (*CHANGING, *READING)}
+    assert listed <= {f"{kind}.{name}" for kind, names in functions.items() for name in names}
+    known = {function.partition(".")[2] for function in listed}
+    for path in Path(inspect.getfile(calls)).parent.glob("*.py"):
+        called = {
+            node.func.attr
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
+        assert not (called & set().union(*functions.values())) - known - OTHERS, path
+
+
+async def test_looking_changes_nothing(harness: LibvirtHarness) -> None:
+    provider = harness.provider()
+    machine = await provider.create(harness.spec("cp-1", "controlplane"))
+    MADE.clear()
+    await provider.find()
+    await provider.console(machine)
+    assert set(MADE) <= READING
+
+
+async def test_the_plan_has_the_calls_of_the_provider_and_its_text_too(tmp_path: Path) -> None:
+    """A host without the pool and the network; nothing is created by looking."""
+    (tmp_path / "cluster.yaml").write_text(INVENTORY.format(uri=TEST_DRIVER, pool=POOL, network=NETWORK))
+    async with Session(load(tmp_path), tmp_path, Secrets(quick_bundle())) as session:
+        plan = await session.plan_up()
+        host = session.provider.host_calls
+    assert plan.step("machine/cp-1").action.calls() == ("machine:create", *host["create"])
+    assert plan.step("machine/cp-1/seed").action.calls() == ("machine:forget-seed", *host["forget-seed"])
+    text = as_text(plan, Style(io.StringIO()))
+    assert (
+        "on the libvirt host, if needed: pool-define, pool-start, network-define, network-start, volume-upload"
+        in text
+    )
