@@ -15,12 +15,16 @@ from talosmith.desired.bundle import Bundle
 from talosmith.desired.config.compare import difference
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.load import load
+from talosmith.desired.config.problems import ConfigError
 from talosmith.desired.config.redact import redact
+from talosmith.desired.config.schema import Document
 from talosmith.desired.images import ImageRequest
 from talosmith.desired.machine import MachineConfigs
 from talosmith.desired.machine.node import image_of
 from talosmith.desired.talosconfig import new_talosconfig
 from talosmith.errors import TalosmithError, no_such
+from talosmith.inventory.parse import Unreadable, decode
+from talosmith.inventory.regular_file import FileTrouble, read_content
 from talosmith.inventory.secure_file import make_private_folder, write_secret
 from talosmith.model.cluster import Cluster, Node
 
@@ -117,9 +121,19 @@ def differences(configs: MachineConfigs, nodes: Sequence[Node], folder: Path) ->
         if file is None:
             yield Difference(node.name, None)
             continue
-        found = load(file.read_text(encoding="utf-8"), str(file))
+        found = _documents(file)
         names = (str(file), f"{node.name} now")
         yield Difference(node.name, file, tuple(difference(found, configs.render(node).documents, names, lines=2)))
+
+
+def _documents(file: Path) -> list[Document]:
+    """The documents of a rendered file, which may come from anywhere: within the limits of an inventory's files."""
+    try:
+        return load(decode(read_content(file), str(file)), str(file))
+    except Unreadable as refused:
+        raise ConfigError(list(refused.problems)) from None
+    except FileTrouble as trouble:
+        raise TalosmithError(f"{file} {trouble}", hint=trouble.fix) from None
 
 
 def _file_of(cluster: Cluster, node: Node, folder: Path) -> Path | None:

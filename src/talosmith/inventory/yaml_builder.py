@@ -13,10 +13,15 @@ from typing import Any
 import yaml
 
 from talosmith.errors import Problem
-
-MAX_DEPTH = 50
-MAX_VALUES = 250_000
-MAX_ALIASED = 100_000  # values reached through aliases, counted each time they are reached
+from talosmith.yaml_limits import (
+    MAX_ALIASED,
+    MAX_DEPTH,
+    MAX_VALUES,
+    TOO_MANY_ALIASED,
+    contains_itself,
+    too_deep,
+    too_many,
+)
 
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
@@ -156,7 +161,7 @@ class Builder:
             else:
                 continue
             if self._count > MAX_VALUES:
-                raise self._stop(f"more than {MAX_VALUES:,} values in one file", event)
+                raise self._stop(too_many(), event)
             if stack:
                 self._add(stack[-1], value, mark)
             else:
@@ -164,7 +169,7 @@ class Builder:
 
     def _open(self, stack: list[_Frame], event: Any) -> None:
         if len(stack) >= MAX_DEPTH:
-            raise self._stop(f"nested deeper than {MAX_DEPTH} levels", event)
+            raise self._stop(too_deep(), event)
         top = stack[-1] if stack else None
         if top is not None and top.key is None and top.container.__class__ is dict:
             fix = "put quotes around it if it is text, such as a `{…}` placeholder"
@@ -175,10 +180,10 @@ class Builder:
         mark = None
         if self.with_marks:
             mark = Mark(event.start_mark.line + 1, event.start_mark.column + 1)
-        self._count += 1
         if event.anchor:
             self._anchors.pop(event.anchor, None)
         stack.append(_Frame({} if is_map else [], mark, event.anchor, self._count))
+        self._count += 1  # an empty list counts too: aliases of many would be a bomb of nothing
 
     def _add(self, frame: _Frame, value: Any, mark: Mark | None) -> None:
         container = frame.container
@@ -218,14 +223,14 @@ class Builder:
     def _alias(self, stack: list[_Frame], event: Any) -> tuple[Any, Mark | None]:
         name = event.anchor
         if any(frame.anchor == name for frame in stack) and name not in self._anchors:
-            raise self._stop(f"`*{name}` stands inside `&{name}` itself", event)
+            raise self._stop(contains_itself(name), event)
         if name not in self._anchors:
             raise self._stop(f"`*{name}` is used but no `&{name}` comes before it", event)
         value, mark, size = self._anchors[name]
         self._aliased += size
         self._count += size
         if self._aliased > MAX_ALIASED:
-            raise self._stop("the aliases (`*name`) unfold into too many values", event)
+            raise self._stop(TOO_MANY_ALIASED, event)
         return value, mark
 
     def _refuse_tag(self, event: Any) -> None:

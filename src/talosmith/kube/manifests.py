@@ -12,11 +12,12 @@ from talosmith.errors import UsageError
 from talosmith.kube.errors import cleaned
 from talosmith.kube.go_yaml import Loader, key_text
 from talosmith.kube.objects import Object, Ref
+from talosmith.yaml_limits import MAX_MANIFEST_DEPTH, LimitExceeded, check_limits
 
 Manifests = str | Iterable[Mapping[str, Any]]
 
 CRD = "CustomResourceDefinition"
-_MOST_VALUES = 1_000_000  # aliases can make a small text unfold without end
+_MOST_VALUES = 1_000_000
 # What others need comes first. Whatever is not named comes in the middle, custom resources among them.
 _STAGES = (
     ("Namespace",),
@@ -65,7 +66,10 @@ def stage_of(item: Object) -> int:
 
 def _documents(text: str, source: str) -> list[Any]:
     try:
+        check_limits(text, depth=MAX_MANIFEST_DEPTH, values=_MOST_VALUES)
         return list(yaml.load_all(text, Loader=Loader))
+    except LimitExceeded as wrong:
+        raise UsageError(f"{source}: line {wrong.line}: {wrong.what}") from None
     except yaml.YAMLError as wrong:
         mark = getattr(wrong, "problem_mark", None)
         place = f"line {mark.line + 1}: " if mark is not None else ""

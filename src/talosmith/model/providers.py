@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import unquote
 
 from pydantic import AfterValidator, Field
 
@@ -37,10 +38,30 @@ class Lab(ProviderSection):
     """`real` runs etcd and kube-apiserver from PATH"""
 
 
+_LIBVIRT_URI = re.compile(r"[a-z]+(?:\+(?P<transport>[a-z0-9]+))?://[^?#]*(?:[?#](?P<options>.*))?", re.DOTALL)
+_VERIFYING = ("unix", "ssh", "libssh", "libssh2", "tls")  # without a transport it is a local socket, or tls to a host
+_VERIFICATION = {"no_verify": "0", "known_hosts_verify": "normal"}  # of the certificate or ssh host key: these only
+_REMOTE = "qemu+ssh://user@host/system or qemu+tls://host/system"
+
+
 def _libvirt_uri(value: str) -> str:
-    if not re.match(r"[a-z]+(\+[a-z0-9]+)?://", value):
+    found = _LIBVIRT_URI.fullmatch(value)
+    if not found:
         fix = "for example qemu:///system or qemu+ssh://user@host/system"
         raise wrong(f"`{value}` is not a libvirt URI", fix=fix)
+    transport = found["transport"]
+    if transport == "tcp":
+        why = "libvirt neither encrypts such a connection nor verifies the host"
+        raise wrong("the transport `tcp` is not allowed", why=why, fix=f"use {_REMOTE}")
+    if transport and transport not in _VERIFYING:
+        why = "talosmith does not know whether it verifies the host"
+        raise wrong(f"the transport `{transport}` is not allowed", why=why, fix=f"use {_REMOTE}")
+    for option in re.split("[?&;#]", found["options"] or ""):  # libvirt also splits at `;`
+        name, _, setting = unquote(option).partition("=")
+        if _VERIFICATION.get(name.lower(), setting) != setting:
+            why = "without verification, anyone on the network path can answer in place of the host"
+            fix = "remove it; for tls install the CA certificate (`pkipath`), for ssh add the host key to known_hosts"
+            raise wrong(f"`{option}` is not allowed: it turns off verification of the host", why=why, fix=fix)
     return value
 
 

@@ -25,6 +25,7 @@ from talosmith.plan.step import Report, Stage
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
 from talosmith.steps.waiting import until
+from talosmith.yaml_limits import check_limits
 
 TALOSCONFIG, KUBECONFIG = "talosconfig", "kubeconfig"
 _LIFETIME = timedelta(days=365)
@@ -144,7 +145,9 @@ def _entry(path: Path, section: str, field: str) -> Mapping[str, Any]:
 
 def _read(path: Path) -> Mapping[str, Any]:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        check_limits(text)
+        data = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return {}
     return data if isinstance(data, Mapping) else {}

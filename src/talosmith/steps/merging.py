@@ -15,6 +15,7 @@ import yaml
 from talosmith.desired.talosconfig import Talosconfig
 from talosmith.errors import Permanent
 from talosmith.inventory.secure_file import make_private_folder, write_secret
+from talosmith.yaml_limits import check_limits
 
 Data = dict[str, Any]
 
@@ -93,7 +94,9 @@ def _free(name: str, ours: Callable[[str], bool]) -> str:
 
 def _read(path: Path) -> Data:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        text = path.read_text(encoding="utf-8")
+        check_limits(text)
+        data = yaml.safe_load(text) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         data = None
     if not isinstance(data, dict):

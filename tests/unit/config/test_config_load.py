@@ -49,7 +49,7 @@ def test_a_refusal_does_not_repeat_the_value() -> None:
         ("machine:\n  token: a\n  token: b\n", "there twice"),
         ("machine: {sysctls: {a: '1', a: '2'}}\n", "there twice"),
         ("machine: {token: !!binary YQ==}\n", "YAML tag"),
-        ("machine: {kubelet: {extraConfig: &a {b: *a}}}\n", "itself part of"),
+        ("machine: {kubelet: {extraConfig: &a {b: *a}}}\n", "`*a` stands inside `&a` itself"),
         ("machine: {token: [a]}\n", "not a single value"),
         ("machine: {sysctls: {<<: {a: b}}}\n", "merge key"),
         ("machine: {network: {interfaces: [{interface: e, mtu: .inf}]}}\n", "is not a whole number"),

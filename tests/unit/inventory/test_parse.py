@@ -66,7 +66,7 @@ BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]
 @pytest.mark.parametrize(
     ("content", "what", "place"),
     [
-        (BOMB.encode(), "the aliases (`*name`) unfold into too many values", "f:7:10"),
+        (BOMB.encode(), "the aliases (`*name`) unfold into too many values", "f:6:40"),
         (b"a: " + b"[" * 10_000, "nested deeper than 50 levels", "f:1:53"),
         (b"".join(b" " * n + b"a:\n" for n in range(60)), "nested deeper than 50 levels", "f:51:51"),
         (b"a: 1\nb: \x00\n", "control character U+0000 in the file", "f:2:4"),

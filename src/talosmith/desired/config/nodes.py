@@ -13,6 +13,7 @@ from yaml.nodes import SequenceNode as SequenceNode
 
 from talosmith.desired.config.problems import fail
 from talosmith.desired.config.resolve import NULLS, resolve
+from talosmith.yaml_limits import LimitExceeded, check_limits
 
 _TEXT = "tag:yaml.org,2002:str"
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -21,26 +22,15 @@ _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 def compose(text: str, source: str) -> list[Node]:
     """The documents in a text."""
     try:
-        nodes = [node for node in yaml.compose_all(text, Loader=_LOADER) if node is not None]
+        check_limits(text)
+        return [node for node in yaml.compose_all(text, Loader=_LOADER) if node is not None]
+    except LimitExceeded as error:
+        raise fail(error.what, source, error.line) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise fail(f"not YAML: {error.problem or error.context}", source, mark.line + 1 if mark else 0) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise fail(f"not YAML: {type(error).__name__}", source) from None
-    if "&" in text:
-        for node in nodes:
-            _refuse_loops(node, source, frozenset())
-    return nodes
-
-
-def _refuse_loops(node: Node, source: str, above: frozenset[int]) -> None:
-    """An alias may point to what it is part of; nothing that is written down can be that."""
-    if isinstance(node, ScalarNode):
-        return
-    if id(node) in above:
-        raise fail("an alias points to something that it is itself part of", source, line_of(node))
-    for child in node.value if isinstance(node, SequenceNode) else (part for pair in node.value for part in pair):
-        _refuse_loops(child, source, above | {id(node)})
 
 
 def line_of(node: Node) -> int:

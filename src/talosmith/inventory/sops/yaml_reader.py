@@ -27,6 +27,7 @@ from yaml._yaml import CParser
 from talosmith.errors import SecretsError
 from talosmith.inventory.sops.scalars import Scalar, resolve, type_of
 from talosmith.inventory.sops.tree import Comment, Document
+from talosmith.yaml_limits import MAX_ALIASED, TOO_MANY_ALIASED
 
 _Event = Any  # the stubs think that a mark may be missing; the C parser gives every event two
 
@@ -75,6 +76,7 @@ class _Builder:
         self.anchors: dict[str, tuple[Any, int]] = {}
         self.position = 0
         self.values = 0
+        self.aliased = 0
 
     def wrong(self, what: str, line: int = 0) -> SecretsError:
         place = f"{self.source}, line {line}," if line else self.source
@@ -116,6 +118,9 @@ class _Builder:
             if anchor not in self.anchors:
                 raise self.wrong_at(f"uses the alias *{anchor} before it is defined", event)
             self.values += self.anchors[anchor][1]
+            self.aliased += self.anchors[anchor][1]
+            if self.aliased > MAX_ALIASED:
+                raise self.wrong_at(f"is refused: {TOO_MANY_ALIASED}", event)
         self.values += 1
         if self.values > _MOST_VALUES or depth > _DEEPEST:
             raise self.wrong_at("is too large or nested too deep", event)

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from talosmith.kube.helm.errors import ChartError
+from talosmith.yaml_limits import MAX_MANIFEST_DEPTH, LimitExceeded, check_limits, too_deep
 
 _PARSER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -45,7 +46,11 @@ def load_all(text: str, *, whole_numbers: bool = False) -> Iterator[Any]:
     """Every document of the text."""
     builder = _Builder(text, whole_numbers)
     try:
+        if "&" in text and "*" in text:
+            check_limits(text, depth=MAX_MANIFEST_DEPTH, values=None)  # files have a largest size
         yield from builder.documents()
+    except LimitExceeded as problem:
+        raise ChartError(f"line {problem.line}: {problem.what}") from None
     except yaml.YAMLError as problem:
         raise ChartError(f"this is no YAML: {_one_line(problem)}") from None
 
@@ -101,6 +106,7 @@ class _Builder:
         self._whole_numbers = whole_numbers
         self._anchors: dict[str, Any] = {}
         self._seen: dict[str, Any] = {}
+        self._depth = 0
 
     def documents(self) -> Iterator[Any]:
         following = self._parser.get_event
@@ -110,6 +116,15 @@ class _Builder:
                 yield self._value(following())
 
     def _value(self, event: Any) -> Any:
+        self._depth += 1
+        if self._depth > MAX_MANIFEST_DEPTH:
+            raise LimitExceeded(too_deep(MAX_MANIFEST_DEPTH), event.start_mark)
+        try:
+            return self._built(event)
+        finally:
+            self._depth -= 1
+
+    def _built(self, event: Any) -> Any:
         kind = type(event)
         if kind is yaml.ScalarEvent:
             value = self._scalar(event)
