@@ -81,7 +81,7 @@ async def running(client: KubeClient, namespace: str, nodes: list[str]) -> Async
         elif not spec(item).get("nodeName"):
             for node in nodes:
                 found = await find_node(client, node)
-                if found is not None and not found.cordoned:
+                if found is not None and not found.cordoned_by:
                     target = {"apiVersion": "v1", "kind": "Node", "name": node}
                     meta = {"name": pod.name, "namespace": namespace}
                     body = {"apiVersion": "v1", "kind": "Binding", "metadata": meta, "target": target}

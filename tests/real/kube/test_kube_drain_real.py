@@ -139,7 +139,7 @@ async def test_a_node_is_emptied_of_what_has_to_go(client: KubeClient, namespace
     assert {pod.ref.name for pod in forecast.stay} == {"agent-1", "static"}
     node = await find_node(client, unique)
     assert node is not None
-    assert not node.cordoned
+    assert not node.cordoned_by
 
     told: list[Progress] = []
     async with kubelet(client, unique) as graces:
@@ -150,11 +150,11 @@ async def test_a_node_is_emptied_of_what_has_to_go(client: KubeClient, namespace
     assert {item["metadata"]["name"] for item in left.items} == {"agent-1", "static", "elsewhere"}
     node = await find_node(client, unique)
     assert node is not None
-    assert node.cordoned
+    assert node.cordoned_by == "talosmith"
     assert await uncordon(client, unique)
     node = await find_node(client, unique)
     assert node is not None
-    assert not node.cordoned
+    assert not node.cordoned_by
 
 
 async def test_what_blocks_is_known_before_the_cordon(client: KubeClient, namespace: str, unique: str) -> None:
@@ -176,7 +176,7 @@ async def test_what_blocks_is_known_before_the_cordon(client: KubeClient, namesp
     assert len((await client.list("v1", "Pod", namespace)).items) == 3
     node = await find_node(client, unique)
     assert node is not None
-    assert not node.cordoned
+    assert not node.cordoned_by
 
 
 async def test_a_budget_is_waited_for(client: KubeClient, namespace: str, unique: str) -> None:
@@ -214,7 +214,7 @@ async def test_a_time_out_names_the_pods_and_what_blocks_them(
     assert "db-1" in str(wrong)
     node = await find_node(client, unique)
     assert node is not None
-    assert node.cordoned
+    assert node.cordoned_by == "talosmith"
 
 
 async def test_two_budgets_for_one_pod_are_named(client: KubeClient, namespace: str, unique: str) -> None:

@@ -183,7 +183,7 @@ async def test_the_how_to_brings_the_example_up_heals_it_and_takes_it_away(
         # One node is made anew, with its config from a new seed; the others do not notice.
         former = connection.lookupByName("talos-talos-w-1").UUIDString()
         said = await shell.must(take_away, typed="talos\n")
-        assert "move its pods to other nodes" in said and "take its machine and its disks away" in said, said
+        assert "cordon and drain" in said and "take its machine and its disks away" in said, said
         assert {one.name() for one in connection.listAllDomains()} == {f"talos-{name}" for name in NODES} - {
             "talos-talos-w-1"
         }
