@@ -56,6 +56,26 @@ async def test_a_config_that_another_run_has_applied_is_not_applied_again(world:
     assert await STEP.done(before)
 
 
+async def test_another_run_may_be_quicker_at_any_moment(
+    world: LabWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine is found in maintenance mode, and has its machine config a moment before it is to get it."""
+    told: list[str] = []
+    before = await context(world, tmp_path)
+
+    async def meanwhile(*_: object) -> None:
+        await world.configure("cp-1")
+        await world.rest()
+        await world.maintenance.forget(before.address("cp-1"))
+
+    monkeypatch.setattr("talosmith.steps.nodes.check_install_disk", meanwhile)
+    with anyio.fail_after(PATIENCE):
+        await STEP.run(before, lambda text, hint="": told.append(text))
+    assert "another run, or an earlier attempt, configures cp-1: waiting" in told
+    assert world.control.calls()["cp-1 ApplyConfiguration"]["done"] == 1
+    assert await STEP.done(before)
+
+
 async def test_a_config_of_another_cluster_is_not_waited_for(world: LabWorld, tmp_path: Path, network: str) -> None:
     before = await context(world, tmp_path)
     theirs = desired_of(tmp_path / "theirs", network, 1, 0)

@@ -89,9 +89,14 @@ class FirstConfig(OnNode):
     async def _apply(self, context: Context, report: Report) -> str:
         """The fingerprint that the machine had in maintenance mode; empty if it is beyond that."""
         node = await self._find(context, report)
-        if node is None:  # whether the machine config is this cluster's the certificate will tell
-            report(f"another run, or an earlier attempt, configures {self.name}: waiting")
-            return ""
+        if node is not None:
+            with suppress(NotInMaintenance):  # another run may be quicker at any moment
+                return await self._apply_to(context, node)
+        # Whether the machine config is this cluster's the certificate will tell.
+        report(f"another run, or an earlier attempt, configures {self.name}: waiting")
+        return ""
+
+    async def _apply_to(self, context: Context, node: TalosNode) -> str:
         seen = await node.fingerprint()
         if not context.fingerprint(self.name):
             if context.provider.creates:  # it may tell only once the machine is on
