@@ -1,10 +1,11 @@
 # Everything a fresh machine with Python and make needs is done by these targets; nothing is installed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help up down test test-fast lint peers bench clean
+.PHONY: help up down test test-fast test-real real lint peers bench clean
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 DEVELOPING := .venv/.developing
+LIBVIRT := .venv/.libvirt
 WORKERS ?= auto
 
 help:  ## What can be made
@@ -16,11 +17,18 @@ up: $(INSTALLED)  ## Install, then bring up the example cluster of simulated mac
 down: $(INSTALLED)  ## Take the example cluster away again
 	@$(BIN)/talosmith destroy -i examples/lab --yes
 
-test: lint  ## Everything: style, types, layers, all tests
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
+test: lint  ## Style, types, layers, and every test that needs nothing but Python; none is skipped
+	TALOSMITH_NO_SKIPS=1 $(PYTEST) --ignore tests/real -m "not real"
+	@echo "make test-real adds the tests that need the real talosctl, Talos, Kubernetes, libvirt, helm and sops, or root"
 
-test-fast: $(DEVELOPING)  ## The inner loop: no slow tests, no peers
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not peer" -q --ignore tests/real --ignore tests/contract
+test-fast: $(DEVELOPING)  ## The inner loop: nothing slow, nothing real
+	$(PYTEST) --ignore tests/real --ignore tests/contract -m "not slow and not real" -q
+
+test-real: test real  ## Build the peers that are missing, then run every test; needs root on Linux
+
+real: peers $(LIBVIRT)
+	TALOSMITH_NO_SKIPS=1 $(PYTEST) -m real
 
 lint: $(DEVELOPING)
 	$(BIN)/ruff check .
@@ -41,6 +49,10 @@ $(INSTALLED): pyproject.toml constraints.txt
 $(DEVELOPING): pyproject.toml constraints.txt
 	@sh tools/install.sh dev
 	@touch $@ $(INSTALLED)
+
+$(LIBVIRT): $(DEVELOPING)
+	@sh tools/install.sh dev,libvirt
+	@touch $@
 
 clean:  ## Remove what was installed here (the peers' cache stays)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

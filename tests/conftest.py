@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 
 from tools.peers import PeerUnavailable, find
 
+REAL = Path(__file__).parent / "real"
+REAL_FIXTURES = {"peer", "libvirt_library"}
 NO_SKIPS = os.environ.get("TALOSMITH_NO_SKIPS") == "1"
 
 # How long an example takes says how busy the machine is, not whether the example holds.
@@ -32,7 +34,7 @@ def ctrl_c_is_heard() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def peer() -> Callable[[str], Path]:
-    """`peer("talosctl")` is the path of the real tool; without it the test is skipped and listed at the end."""
+    """`peer("talosctl")` is the path of the real tool; who asks for it is in the real tier (`make test-real`)."""
 
     def path_of(binary: str) -> Path:
         try:
@@ -44,9 +46,10 @@ def peer() -> Callable[[str], Path]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The real tier: all of tests/real, and whatever asks for a real tool. Other tests may say `real` themselves."""
     for item in items:
-        if "peer" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.peer)
+        if item.path.is_relative_to(REAL) or REAL_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.real)
 
 
 @pytest.hookimpl(trylast=True)

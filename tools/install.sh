@@ -1,23 +1,23 @@
 #!/bin/sh
-# Makes .venv with talosmith, and with `dev` its development tools: by uv if it is there, else by venv and pip.
+# Makes .venv with talosmith, and with the extras that are named (`dev`, `dev,libvirt`): by uv if it is there, else by
+# venv and pip.
 set -eu
 extras="${1:-}"
 
-# libvirt-python is compiled against libvirt's headers. Who develops has it if that can be: root on Debian gets the
-# headers, others are told what is missing, and the tests that need it are skipped.
-if [ "$extras" = dev ]; then
+# libvirt-python is compiled against libvirt's headers: root on Debian gets them here.
+case "$extras" in *libvirt*)
     headers="libvirt-dev pkg-config gcc python3-dev"
     if ! pkg-config --exists libvirt 2>/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
         # shellcheck disable=SC2086 # a list
         { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq --yes --no-install-recommends \
             -o DPkg::Lock::Timeout=300 install $headers; } >/dev/null 2>&1 || true
     fi
-    if pkg-config --exists libvirt 2>/dev/null && command -v cc >/dev/null 2>&1; then
-        extras="$extras,libvirt"
-    else
-        echo "Without libvirt's headers its tests are left out. On Debian and Ubuntu: apt install $headers" >&2
+    if ! pkg-config --exists libvirt 2>/dev/null; then
+        echo "libvirt-python needs libvirt's headers. On Debian and Ubuntu: apt install $headers" >&2
+        exit 1
     fi
-fi
+    ;;
+esac
 package=".${extras:+[$extras]}"
 
 if command -v uv >/dev/null 2>&1; then

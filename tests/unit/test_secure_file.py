@@ -19,7 +19,7 @@ both = pytest.mark.parametrize("write", [write_secret, create_secret])
 
 
 @pytest.fixture(params=[0o000, 0o077, 0o777], ids=oct)
-def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+def umask(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
     before = os.umask(request.param)
     yield
     os.umask(before)

@@ -46,6 +46,7 @@ def test_no_file_can_grow_at_any_point_of_the_run(places: Callable[[], Here]) ->
     assert failed[0] and not failed[-1] and sum(failed) >= 4, failed
 
 
+@pytest.mark.real
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 @pytest.mark.parametrize("size", [4, 24, 44, 64], ids="{}k".format)
 def test_a_full_disk(here: Here, size: int) -> None:
@@ -61,6 +62,7 @@ def test_a_full_disk(here: Here, size: int) -> None:
     converged(here, NAMES)
 
 
+@pytest.mark.real
 @pytest.mark.skipif(os.geteuid() != 0, reason="root may write everywhere, unless a mount keeps it from that")
 def test_a_read_only_state_folder_changes_nothing(here: Here) -> None:
     here.write(1, 1)

@@ -70,10 +70,3 @@ _numbers = itertools.count(1)
 def subnet() -> str:
     """The first three parts of a network that no other test has; the daemon's networks are its own."""
     return f"10.200.{next(_numbers)}"
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """They need a real peer, if not one that `make peers` builds: the inner loop goes without them."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.peer)

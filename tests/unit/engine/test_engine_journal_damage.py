@@ -309,6 +309,7 @@ with Journal(pathlib.Path(sys.argv[1])) as journal:
 """
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("size", ["16k", "64k", "88k", "4m"])
 def test_a_real_disk_that_is_full_or_read_only_breaks_nothing(size: str, tmp_path: Path) -> None:
     """4m: large enough, but read-only for the first run. Larger than 88k: there is room for all of the first run."""

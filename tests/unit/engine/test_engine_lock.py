@@ -248,6 +248,7 @@ async def test_a_lock_of_an_earlier_version_is_understood(tmp_path: Path) -> Non
     lock.release()
 
 
+@pytest.mark.real
 @pytest.mark.skipif(not may_unshare(), reason="needs the right to make a PID namespace")
 @pytest.mark.parametrize("more", [(), ("--mount-proc",)], ids=["the host's proc", "a proc of its own"])
 def test_a_process_in_a_pid_namespace_of_its_own(more: tuple[str, ...], begin: Begin) -> None:

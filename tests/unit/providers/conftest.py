@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 pytest.register_assert_rewrite("talosmith.providers.contract")
+
+
+@pytest.fixture(scope="session")
+def libvirt_library() -> Any:
+    """libvirt's own Python library, which is built against libvirt's headers: who asks for it is in the real tier."""
+    return pytest.importorskip("libvirt", reason="libvirt-python is not installed: pip install 'talosmith[libvirt]'")
 
 
 @pytest.fixture

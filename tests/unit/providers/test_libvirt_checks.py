@@ -32,8 +32,7 @@ LOGICAL = """<pool type='logical'><name>{name}</name><source><name>vg0</name></s
 
 
 @pytest.fixture
-def harness(tmp_path: Path) -> Iterator[LibvirtHarness]:
-    pytest.importorskip("libvirt", reason="libvirt-python is not installed: pip install 'talosmith[libvirt]'")
+def harness(tmp_path: Path, libvirt_library: object) -> Iterator[LibvirtHarness]:
     image = tmp_path / "disk.raw"
     image.write_bytes(b"\xeb\x63".ljust(4096, b"\0"))
     made = LibvirtHarness(image)

@@ -12,8 +12,7 @@ import pytest
 from talosmith.providers.contract import CreatingProviderContract
 from tests.unit.providers.libvirt_harness import LibvirtHarness
 
-pytest.importorskip("libvirt", reason="libvirt-python is not installed: pip install 'talosmith[libvirt]'")
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("libvirt_library")]
 
 
 @pytest.fixture

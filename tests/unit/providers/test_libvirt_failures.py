@@ -13,7 +13,7 @@ from talosmith.providers.libvirt.connection import Host
 from talosmith.providers.libvirt.failures import Interrupted, failure
 from tests.unit.providers.libvirt_harness import TEST_DRIVER
 
-pytest.importorskip("libvirt", reason="libvirt-python is not installed: pip install 'talosmith[libvirt]'")
+pytestmark = pytest.mark.usefixtures("libvirt_library")
 
 
 class Said(Exception):

@@ -26,8 +26,7 @@ from tests.lab.lab_worlds import quick_bundle
 from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
 from tests.unit.providers.libvirt_recording import MADE, RecordingHost, made_as_shown, whole_life_is_as_shown
 
-pytest.importorskip("libvirt", reason="libvirt-python is not installed: pip install 'talosmith[libvirt]'")
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("libvirt_library")]
 
 POOL, NETWORK = "shown-pool", "shown-network"
 OTHERS = frozenset({"UUID", "rename"})  # names of Python's own, too, and only those are meant

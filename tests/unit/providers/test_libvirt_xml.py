@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -105,9 +106,9 @@ def test_volumes_are_known_by_their_names(node: str, identity: str) -> None:
     assert uuid_in(ours, f"somebodys-{node}.qcow2") == ""
 
 
-def test_libvirt_takes_and_keeps_what_is_written() -> None:
+def test_libvirt_takes_and_keeps_what_is_written(libvirt_library: Any) -> None:
     """Checked against its schema, and given back by it with everything in it that we wrote."""
-    libvirt = pytest.importorskip("libvirt", reason="libvirt-python is not installed")
+    libvirt = libvirt_library
     connection = libvirt.open("test:///default")
     owner = Owner("a & b", "0123456789abcdef")
     domain = Domain(
@@ -136,8 +137,7 @@ def test_libvirt_takes_and_keeps_what_is_written() -> None:
     assert read_network(made.XMLDesc()) == network
 
 
-def test_a_domain_of_somebody_else_is_nobodys() -> None:
-    libvirt = pytest.importorskip("libvirt", reason="libvirt-python is not installed")
-    foreign = read(libvirt.open("test:///default").lookupByName("test").XMLDesc(0))
+def test_a_domain_of_somebody_else_is_nobodys(libvirt_library: Any) -> None:
+    foreign = read(libvirt_library.open("test:///default").lookupByName("test").XMLDesc(0))
     assert foreign.name == "test" and not foreign.tags
     assert not foreign.is_of(Owner("", "")) and not foreign.is_of(Owner("dev", "0123456789abcdef"))

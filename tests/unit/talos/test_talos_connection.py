@@ -309,6 +309,7 @@ async def test_an_open_connection_takes_little_memory(client: TalosClient, conte
         assert len(inner._ssl_buffer) <= 32 * 1024
 
 
+@pytest.mark.real
 async def test_a_node_with_nothing_but_ipv6(client: TalosClient, authority: CertificateAndKey) -> None:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()

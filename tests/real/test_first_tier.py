@@ -1,0 +1,31 @@
+"""`make test` needs nothing but Python: no root, no peers, no cache. Its fast part is run like that."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+# In a user namespace without a mapping nobody is root, whoever started it.
+NOT_ROOT = ("unshare", "--user")
+
+
+def test_the_first_tier_runs_without_root_and_without_a_cache(tmp_path: Path) -> None:
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG")}
+    words = ("-n", "2", "-q", "-p", "no:cacheprovider", "--ignore", "tests/real", "-m", "not real and not slow")
+    ran = subprocess.run(
+        [*NOT_ROOT, sys.executable, "-m", "pytest", *words, f"--basetemp={tmp_path / 'tests'}"],
+        cwd=ROOT,
+        env={**kept, "HOME": str(tmp_path / "home"), "TALOSMITH_NO_SKIPS": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    said = ran.stdout + ran.stderr
+    assert ran.returncode == 0, said[-5000:]
+    passed = re.search(r"(\d+) passed", said)
+    assert passed and int(passed[1]) > 3000 and "skipped" not in said, said[-500:]
