@@ -1,7 +1,7 @@
 """The standard streams as commands use them: always there, able to take any text, and lost in one way only.
 
-A reader that is gone (`| head`) ends the command in silence, as SIGPIPE does; a full disk is one line on stderr. What
-cannot be told on stderr is never a reason to fail. Too little memory ends the same way.
+A reader that is gone (`| head`) ends the command in silence, as SIGPIPE does; a full disk is one line on stderr. A
+stderr that fails never changes the exit code. Too little memory is one line on stderr, too.
 """
 
 from __future__ import annotations

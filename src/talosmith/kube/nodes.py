@@ -91,9 +91,9 @@ def nodes_ready(names: Iterable[str]) -> list[Awaited]:
     return [ready(node_ref(name)) for name in names]
 
 
-async def cordon(client: KubeClient, name: str, why: str = "") -> None:
+async def cordon(client: KubeClient, name: str) -> None:
     """Cordon the node, marked as ours. A node that is cordoned already stays whose it is. Raises `NotFound`."""
-    mark = {"metadata": {"annotations": {CORDON_ANNOTATION: why or "true"}}, "spec": {"unschedulable": True}}
+    mark = {"metadata": {"annotations": {CORDON_ANNOTATION: "true"}}, "spec": {"unschedulable": True}}
     await _change(client, name, lambda item: None if spec(item).get("unschedulable") else mark)
 
 

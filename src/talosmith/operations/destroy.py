@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from talosmith.desired.target import Desired
 from talosmith.model.machines import Machine
 from talosmith.observed.world import NodeSeen, Observed, Unknown
-from talosmith.operations.removal import Forecast, is_member_or_made_so, members_by_name, take_out
+from talosmith.operations.removal import Forecast, concerns_etcd, members_by_name, take_out
 from talosmith.plan.builder import PlanBuilder, Selection
 from talosmith.plan.step import Plan
 from talosmith.providers.base import HostCalls
@@ -83,7 +83,7 @@ def _take_out(
     Nothing in this plan heals etcd, so a removal that the gate would hold back is refused before anything is touched.
     """
     verdict = None
-    if is_member_or_made_so(observed, name, seen) and observed.bootstrapped is not False:
+    if concerns_etcd(observed, name, seen) and observed.bootstrapped is not False:
         if not members_by_name(observed):
             plan.block(f"whether etcd needs {name} is not known: no control plane lists etcd's members")
             return

@@ -84,13 +84,11 @@ def remove_others(
             plan.note(f"{name} is in the cluster, but not in the inventory, and its address is not known")
         else:
             reason = "the inventory no longer has it"
-            verdict = forecast.remove(name) if is_member_or_made_so(observed, name, seen) else None
+            verdict = forecast.remove(name) if concerns_etcd(observed, name, seen) else None
             gone[name] = take_out(plan, observed, name, seen, reason, before, verdict, destroying=destroying)
             before = [*before, *gone[name]]
     erased = {name: [key for key in keys if key == ResetNode.key_of(name)] for name, keys in gone.items()}
-    leading = {
-        name: keys for name, keys in gone.items() if is_member_or_made_so(observed, name, observed.others[name])
-    }
+    leading = {name: keys for name, keys in gone.items() if concerns_etcd(observed, name, observed.others[name])}
     if any(erased.values()):  # no tag tells that they were ours
         _confirm(plan, "nodes that the inventory does not have are erased", erased)
     elif leading:
@@ -146,7 +144,7 @@ def take_out(
     return keys
 
 
-def is_member_or_made_so(observed: Observed, name: str, seen: NodeSeen) -> bool:
+def concerns_etcd(observed: Observed, name: str, seen: NodeSeen) -> bool:
     """Whether its removal is a matter of etcd: a member, or a machine that was created as a control plane."""
     return seen.leads or name in members_by_name(observed)
 

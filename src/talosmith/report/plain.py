@@ -1,8 +1,8 @@
 """A run as plain lines, one for each thing worth telling: for CI, pipes and terminals that cannot move the cursor.
 
-Waits are told when they begin, when their reason changes (but not every second), and again once in a while, so that
-nobody who watches takes patience for death. A step says a reason once, when it is new; so between events a thread
-prints the ones that were too early to be told, and repeats those that last.
+A wait is printed when it begins, when its reason changes (but not every second), and again once in a while: a silent
+run looks like a hung one. A step reports a reason once, when it is new; so between events a thread prints the reasons
+that came too early, and repeats those that last.
 """
 
 from __future__ import annotations

@@ -51,8 +51,10 @@ class Gathering(asyncio.Transport):
             self._waiting.clear()
 
     def close(self) -> None:
+        """Once: a second close leaves asyncio's TLS transport of Python 3.11.2 unable to abort."""
         self._send()
-        self._transport.close()
+        if not self._transport.is_closing():
+            self._transport.close()
 
     def abort(self) -> None:
         self._transport.abort()

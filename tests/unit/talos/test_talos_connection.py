@@ -16,6 +16,7 @@ from talosmith.desired.pki import CertificateAndKey
 from talosmith.talos import Credentials, Limits, TalosClient, TooSlow, Unreachable
 from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.common_pb2 import Data
+from talosmith.talos.transport import Gathering
 from tests.clock import Clock
 from tests.loopback import unused_port
 from tests.unit.talos.conftest import PATIENT
@@ -322,3 +323,29 @@ async def test_a_node_with_nothing_but_ipv6(client: TalosClient, authority: Cert
             assert f"[::1]:{port}" in repr(client.node(address, "cp-1"))
         with pytest.raises(Unreachable, match="nothing listens"):
             await client.node(f"[::1]:{port}").hostname()
+
+
+async def test_a_transport_that_is_closed_twice_can_still_be_aborted() -> None:
+    """asyncio of Python 3.11.2, which is Debian 12's, forgets what it needs for that when it is closed again."""
+
+    class Transport(asyncio.Transport):
+        def __init__(self) -> None:
+            super().__init__()
+            self.calls: list[str] = []
+
+        def is_closing(self) -> bool:
+            return bool(self.calls)
+
+        def close(self) -> None:
+            self.calls.append("close")
+
+        def abort(self) -> None:
+            assert self.calls.count("close") < 2, "AttributeError: 'NoneType' object has no attribute '_abort'"
+            self.calls.append("abort")
+
+    inner = Transport()
+    outer = Gathering(inner)
+    outer.close()
+    outer.close()
+    outer.abort()
+    assert inner.calls == ["close", "abort"]
