@@ -19,7 +19,7 @@ down: $(INSTALLED)  ## Take the example cluster away again
 
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
 test: lint  ## Style, types, layers, and every test that needs nothing but Python; none is skipped
-	TALOSMITH_NO_SKIPS=1 $(PYTEST) --ignore tests/real -m "not real"
+	TALOSMITH_NO_SKIPS=1 TALOSMITH_PYTHON_ALONE=1 $(PYTEST) --ignore tests/real --ignore tests/contract -m "not real"
 	@echo "make test-real adds the tests that need the real talosctl, Talos, Kubernetes, libvirt, helm and sops, or root"
 
 test-fast: $(DEVELOPING)  ## The inner loop: nothing slow, nothing real

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, settings
 
 from tools.peers import PeerUnavailable, find
 
-REAL = Path(__file__).parent / "real"
+REAL = tuple(Path(__file__).parent / folder for folder in ("real", "contract"))
 REAL_FIXTURES = {"peer", "libvirt_library"}
+PYTHON_ALONE = os.environ.get("TALOSMITH_PYTHON_ALONE") == "1"  # as `make test` sets it
 NO_SKIPS = os.environ.get("TALOSMITH_NO_SKIPS") == "1"
 
 # How long an example takes says how busy the machine is, not whether the example holds.
@@ -37,6 +38,8 @@ def peer() -> Callable[[str], Path]:
     """`peer("talosctl")` is the path of the real tool; who asks for it is in the real tier (`make test-real`)."""
 
     def path_of(binary: str) -> Path:
+        if PYTHON_ALONE:  # whether it is built or not: on a fresh machine it is not
+            pytest.fail(f"a test of the first tier asks for {binary}; mark it as real")
         try:
             return find(binary)
         except PeerUnavailable as problem:
@@ -46,9 +49,9 @@ def peer() -> Callable[[str], Path]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The real tier: all of tests/real, and whatever asks for a real tool. Other tests may say `real` themselves."""
+    """The real tier: these folders, and whatever asks for a real tool. Other tests may say `real` themselves."""
     for item in items:
-        if item.path.is_relative_to(REAL) or REAL_FIXTURES & set(getattr(item, "fixturenames", ())):
+        if any(map(item.path.is_relative_to, REAL)) or REAL_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.real)
 
 
