@@ -28,7 +28,7 @@ _NO_SECRETS = {"hubble": {"tls": {"auto": {"method": "cronJob"}}}}  # then a job
 _RENDER = """
 import json, sys, time
 from pathlib import Path
-from talosmith.kube.helm import LocalChart, Release, Store, capabilities, render
+from talosmith.helm import LocalChart, Release, Store, capabilities, render
 name, namespace, version = {release!r}
 def once():
     return render(LocalChart(Path({chart!r})), Release(name, namespace), {values!r},
@@ -48,8 +48,8 @@ import yaml
 from talosmith import load
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.machine import MachineConfigs
-from talosmith.lab import joining
-from talosmith.lab.server.lab import LabOptions, LabServer
+from talosmith_lab import joining
+from talosmith_lab.server.lab import LabOptions, LabServer
 
 async def main(folder, network):
     cluster = load(folder / "inventory")
@@ -103,7 +103,7 @@ def _rendering(folder: Path) -> Iterator[Result]:
     name, namespace, version = _RELEASE
     helm: list[str | Path] = [build(HELM) / "helm", "template", name, chart, "-n", namespace]
     theirs = command([*helm, "--kube-version", version], environment={"HOME": str(folder)})
-    started = python("from talosmith.kube.helm import render")
+    started = python("from talosmith.helm import render")
     fresh = [_code(chart, {}, folder / f"store-{number}") for number in range(3)]
     ours = min((python(code, runs=1) for code in fresh), key=lambda cost: cost.cpu)
     figures = f"{ours.cpu:.2f} s against {theirs.cpu:.2f} s of CPU; {started.cpu:.2f} s of ours is starting Python"

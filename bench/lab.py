@@ -32,7 +32,7 @@ from pathlib import Path
 from talosmith import load
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.machine import MachineConfigs
-from talosmith.lab.server.lab import LabOptions, LabServer
+from talosmith_lab.server.lab import LabOptions, LabServer
 import yaml
 
 async def main(folder):

@@ -28,9 +28,9 @@ from pathlib import Path
 from talosmith import load
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.machine import MachineConfigs
-from talosmith.lab import configure, hardware, joining, life, settle
-from talosmith.lab.clock import ManualClock
-from talosmith.lab.world import World
+from talosmith_lab import configure, hardware, joining, life, settle
+from talosmith_lab.clock import ManualClock
+from talosmith_lab.world import World
 
 cluster = load(Path({folder!r}))
 configs = MachineConfigs(cluster, Bundle.generate(contract=(1, 13)))

@@ -11,16 +11,16 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 
-from talosmith.lab.clock import ManualClock
-from talosmith.lab.etcd import Cluster
-from talosmith.lab.kube.bootstrap import NAMESPACES, THEN
-from talosmith.lab.kube.cluster import Kubernetes, seconds_of
-from talosmith.lab.kube.how import SYSTEM
-from talosmith.lab.kube.kinds import Obj, find
-from talosmith.lab.kube.selectors import selects
-from talosmith.lab.kube.writing import NAMESPACE, copied, for_creation
-from talosmith.lab.kv import KeyValues
-from talosmith.lab.world import World
+from talosmith_lab.clock import ManualClock
+from talosmith_lab.etcd import Cluster
+from talosmith_lab.kube.bootstrap import NAMESPACES, THEN
+from talosmith_lab.kube.cluster import Kubernetes, seconds_of
+from talosmith_lab.kube.how import SYSTEM
+from talosmith_lab.kube.kinds import Obj, find
+from talosmith_lab.kube.selectors import selects
+from talosmith_lab.kube.writing import NAMESPACE, copied, for_creation
+from talosmith_lab.kv import KeyValues
+from talosmith_lab.world import World
 from tools.kube_schemas import FOLDER, api_server
 
 PATHS = {

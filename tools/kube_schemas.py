@@ -28,7 +28,7 @@ from tools.kube_zeros import UNWANTED_PLUGINS, mark_zeros
 from tools.peers import find
 from tools.ports import held_port
 
-FOLDER = Path(__file__).parent.parent / "src/talosmith/lab/kube/data"
+FOLDER = Path(__file__).parent.parent / "src/talosmith_lab/kube/data"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 PATIENCE = 300  # seconds; a busy machine may take many times the usual eight
 

@@ -15,7 +15,7 @@ import pytest
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.generate import Options, generate
-from talosmith.desired.config.patch import apply_patches, patch_from_value
+from talosmith.desired.config.patch.apply import apply_patches, patch_from_value
 from talosmith.talos import AlreadyExists, EtcdMember, MaintenanceClient, TalosClient, TalosNode
 from tests.loopback import free_network
 from tests.real.talos.machine_config import controlplane_patch, of_its_own, patch
@@ -114,7 +114,7 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
         yield World("real", frozenset(), real, [patch(lab), controlplane_patch(lab)], bundle)
         return
-    from talosmith.lab.server.lab import LabOptions, LabServer
+    from talosmith_lab.server.lab import LabOptions, LabServer
 
     (tmp_path / "lab").mkdir()
     async with LabServer(tmp_path / "lab", LabOptions(clock="instant", network=free_network())) as server:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from talosmith.lab.server.lab import LabOptions, LabServer
+from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs, Lab
 from tests.loopback import free_network
 

@@ -9,8 +9,8 @@ import pytest
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from talosmith.lab import configure, joining
-from talosmith.lab.server.lab import LabServer
+from talosmith_lab import configure, joining
+from talosmith_lab.server.lab import LabServer
 from tests.lab.lab_clients import DEADLINE
 from tests.lab.lab_worlds import Configs
 

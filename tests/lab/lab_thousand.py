@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from talosmith.lab.server.lab import LabOptions, LabServer
+from talosmith_lab.server.lab import LabOptions, LabServer
 
 IDLE, WINDOWS = 2.0, 3  # seconds over which doing nothing is measured, and how often: who was just here still leaves
 

@@ -10,12 +10,13 @@ from talosmith.desired import pki
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.generate import Options, generate
-from talosmith.lab import configure, hardware, joining, life, settle
-from talosmith.lab.clock import ManualClock, PaceName
-from talosmith.lab.etcd import Cluster
-from talosmith.lab.machine import Machine
-from talosmith.lab.world import World
 from talosmith.model.secret import Secret
+from talosmith.providers.lab.process import PaceName
+from talosmith_lab import configure, hardware, joining, life, settle
+from talosmith_lab.clock import ManualClock
+from talosmith_lab.etcd import Cluster
+from talosmith_lab.machine import Machine
+from talosmith_lab.world import World
 
 VIP = "127.77.0.5"
 

@@ -14,14 +14,14 @@ from talosmith.desired.target import Desired
 from talosmith.errors import Temporary
 from talosmith.inventory import check
 from talosmith.kube import KubeClient
-from talosmith.lab.server.control import Control
-from talosmith.lab.server.lab import LabOptions, LabServer
 from talosmith.model.machines import Machine, MachineSpec
 from talosmith.model.secret import Secret
 from talosmith.observed.observe import observe
 from talosmith.observed.world import Observed
 from talosmith.providers.base import NO_HOST_CALLS, Finding, HostCalls
 from talosmith.talos import MaintenanceClient, TalosClient
+from talosmith_lab.server.control import Control
+from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_servers import at_rest
 from tests.lab.lab_worlds import quick_bundle
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 
-from talosmith.lab.client import LabClient
-from talosmith.lab.faults import Fault
-from talosmith.lab.server.lab import LabServer
 from talosmith.model.cluster import Role
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.secret import Secret
 from talosmith.providers.base import Finding
 from talosmith.providers.contract import There
 from talosmith.providers.lab.calls import LabCalls
+from talosmith.providers.lab.client import LabClient
 from talosmith.providers.lab.home import Calls
 from talosmith.providers.lab.provider import LabProvider
+from talosmith_lab.faults import Fault
+from talosmith_lab.server.lab import LabServer
 from tests.clock import Clock
 
 OWNER = Owner("tested", "0123456789abcdef")

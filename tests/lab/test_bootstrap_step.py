@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 from talosmith.errors import Permanent
-from talosmith.lab import joining, services
 from talosmith.steps.context import Context, RunOptions
 from talosmith.steps.etcd import BootstrapEtcd
 from talosmith.talos import Limits, TalosClient
+from talosmith_lab import joining, services
 from tests.lab.observe_worlds import PATIENCE, LabWorld, desired_of, lab_world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

@@ -11,9 +11,9 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 from talosmith.desired.pki import CLIENT, SERVER
-from talosmith.lab.server.lab import LabServer
 from talosmith.talos.proto import cosi_pb2
 from talosmith.talos.proto import machine_pb2 as pb
+from talosmith_lab.server.lab import LabServer
 from tests.lab.lab_clients import DEADLINE, Client, insecure, secure, with_roles, with_usages
 from tests.lab.lab_servers import address, cluster, refused, settled, waits
 from tests.lab.lab_worlds import Configs

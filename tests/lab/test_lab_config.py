@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from talosmith.lab import configure, naming, sequences
-from talosmith.lab.checks import Invalid
-from talosmith.lab.configure import Busy
-from talosmith.lab.machine import Machine
+from talosmith_lab import configure, naming, sequences
+from talosmith_lab.checks import Invalid
+from talosmith_lab.configure import Busy
+from talosmith_lab.machine import Machine
 from tests.lab.lab_worlds import Configs, Lab
 
 LABEL = "machine:\n    nodeLabels:\n        rack: a1\n"

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from talosmith.lab.etcd import (
+from talosmith_lab.etcd import (
     NO_LEADER,
     NO_SPACE,
     NOT_ENOUGH_STARTED,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from talosmith.errors import UsageError
-from talosmith.lab import joining, life, sequences, settle
-from talosmith.lab.faults import US, Fault, strikes
-from talosmith.lab.machine import Machine
-from talosmith.lab.naming import addresses
+from talosmith.providers.lab.faults import US
+from talosmith_lab import joining, life, sequences, settle
+from talosmith_lab.faults import Fault, strikes
+from talosmith_lab.machine import Machine
+from talosmith_lab.naming import addresses
 from tests.lab.lab_worlds import Configs, Lab
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from grpclib.const import Status
 
-from talosmith.lab.server.lab import LabServer
 from talosmith.talos.proto import cosi_pb2, image_pb2, lifecycle_pb2
 from talosmith.talos.proto import machine_pb2 as pb
+from talosmith_lab.server.lab import LabServer
 from tests.lab.lab_clients import DEADLINE, Client, with_roles
 from tests.lab.lab_servers import address, cluster, ready, refused, settled
 from tests.lab.lab_worlds import Configs

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from talosmith.lab import configure, joining, life, quorum, sequences, snapshot
-from talosmith.lab.etcd import EtcdError
-from talosmith.lab.faults import Fault
-from talosmith.lab.naming import held_vips
+from talosmith_lab import configure, joining, life, quorum, sequences, snapshot
+from talosmith_lab.etcd import EtcdError
+from talosmith_lab.faults import Fault
+from talosmith_lab.naming import held_vips
 from tests.lab.lab_worlds import VIP, Configs, Lab
 
 

@@ -10,9 +10,9 @@ from google.protobuf.empty_pb2 import Empty
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from talosmith.lab.faults import Fault, strikes
-from talosmith.lab.server.lab import LabServer
 from talosmith.talos.proto import machine_pb2 as pb
+from talosmith_lab.faults import Fault, strikes
+from talosmith_lab.server.lab import LabServer
 from tests.lab.lab_clients import DEADLINE, Client, with_roles
 from tests.lab.lab_servers import address, cluster, refused, settled, vip_of
 from tests.lab.lab_worlds import Configs

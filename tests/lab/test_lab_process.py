@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from talosmith.errors import Permanent, Temporary, UsageError
-from talosmith.lab import process
-from talosmith.lab.process import Made, Place
+from talosmith.providers.lab import process
+from talosmith.providers.lab.process import Made, Place
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
@@ -118,7 +118,7 @@ def test_a_lab_that_does_not_listen_is_stopped_all_the_same(monkeypatch: pytest.
     process.start("one", Made(clock="instant"))
     data = json.loads(Place("one").running_file.read_text(encoding="utf-8"))
     monkeypatch.setattr(process, "_STOP", 1.0)
-    monkeypatch.setattr("talosmith.lab.client._PATIENCE", 0.5)
+    monkeypatch.setattr("talosmith.providers.lab.client._PATIENCE", 0.5)
     os.kill(data["pid"], signal.SIGSTOP)
     until(lambda: process_state(data["pid"]) == "T")
     with pytest.raises(Temporary):

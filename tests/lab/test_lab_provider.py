@@ -16,16 +16,15 @@ import pytest
 from talosmith import load
 from talosmith.desired.target import machine_spec
 from talosmith.errors import Permanent, Temporary
-from talosmith.lab import process
-from talosmith.lab.process import Made, Place
-from talosmith.lab.server.lab import LabOptions, LabServer
 from talosmith.model.cluster import Cluster
 from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.secret import Secret
 from talosmith.providers import provider_for
-from talosmith.providers.lab import LabProvider, lab_name
+from talosmith.providers.lab import LabProvider, lab_name, process
 from talosmith.providers.lab.calls import LabCalls
+from talosmith.providers.lab.process import Made, Place
 from talosmith.talos import MaintenanceClient, NotTrusted
+from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.contract.worlds import eventually
 from tests.lab.lab_servers import at_rest, settled
 from tests.lab.lab_worlds import Configs
@@ -200,7 +199,7 @@ async def test_a_lab_is_forgotten_whole(cluster: Cluster, monkeypatch: pytest.Mo
     provider, (controlplane, _) = made_for(cluster), specs(cluster)
     machine = await provider.create(controlplane)
     with monkeypatch.context() as patched:
-        patched.setattr("talosmith.lab.process.shutil.rmtree", lambda *a, **k: None)
+        patched.setattr("talosmith.providers.lab.process.shutil.rmtree", lambda *a, **k: None)
         await provider.destroy(machine)
     assert process.labs() == [] and await made_for(cluster).find() == []
     again = await provider.create(controlplane)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from talosmith.errors import TalosmithError, Temporary
-from talosmith.lab.server.lab import LabOptions, LabServer
 from talosmith.model.machines import CLUSTER_TAG, NODE_TAG, Machine, MachineSpec
 from talosmith.model.secret import Secret
 from talosmith.providers.contract import CreatingProviderContract
 from talosmith.providers.lab import LabProvider
 from talosmith.providers.lab import provider as module
+from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.provider_harness import LabHarness
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

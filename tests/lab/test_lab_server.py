@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from talosmith.lab.server.lab import LabOptions, LabServer
 from talosmith.talos.proto import cosi_pb2
 from talosmith.talos.proto import machine_pb2 as pb
+from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_clients import DEADLINE, Client, insecure, with_roles
 from tests.lab.lab_servers import at_rest, cluster, settled, waits
 from tests.lab.lab_worlds import Configs

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from talosmith.lab import bolt, snapshot
-from talosmith.lab.kv import KeyValues
+from talosmith_lab import bolt, snapshot
+from talosmith_lab.kv import KeyValues
 
 KEYS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=40)
 

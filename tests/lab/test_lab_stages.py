@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from talosmith.lab import configure, hardware, joining, life, sequences, settle
-from talosmith.lab.machine import Machine
+from talosmith_lab import configure, hardware, joining, life, sequences, settle
+from talosmith_lab.machine import Machine
 from tests.lab.lab_worlds import Configs, Lab
 
 

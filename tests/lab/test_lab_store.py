@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from talosmith.errors import Permanent
-from talosmith.lab import configure, joining, life, settle, store
-from talosmith.lab.faults import Fault
-from talosmith.lab.store import Store
-from talosmith.lab.world import World
+from talosmith_lab import configure, joining, life, settle, store
+from talosmith_lab.faults import Fault
+from talosmith_lab.store import Store
+from talosmith_lab.world import World
 from tests.lab.lab_worlds import Configs, Lab
 
 
@@ -127,7 +127,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
 KILLED = """
 import os, sqlite3, sys
 from pathlib import Path
-from talosmith.lab import store
+from talosmith_lab import store
 from tests.lab.test_lab_store import story
 
 class Deadly(sqlite3.Connection):

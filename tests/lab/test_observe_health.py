@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from talosmith.errors import ExitCode
-from talosmith.lab import services
 from talosmith.observed import health
 from talosmith.observed.health import Unhealthy, checks
 from talosmith.observed.listening import Listener
 from talosmith.observed.round import Round
 from talosmith.talos import Limits, TalosClient
+from talosmith_lab import services
 from tests.clock import Clock
 from tests.lab.lab_servers import at_rest
 from tests.lab.observe_worlds import PATIENCE, LabWorld, lab_world

@@ -13,14 +13,14 @@ import pytest
 
 from talosmith.desired.target import Desired
 from talosmith.errors import Temporary
-from talosmith.lab import services
 from talosmith.model.machines import Machine
 from talosmith.model.secret import Secret
 from talosmith.observed import nodes as asking
 from talosmith.observed.world import EtcdSeen, NodeSeen, Unknown
 from talosmith.plan.gate import judge
 from talosmith.talos import ApplyMode, InMaintenance, Limits, MaintenanceClient, TalosClient, TalosNode
-from talosmith.talos.channel import NodeChannel
+from talosmith.talos.grpc.channel import NodeChannel
+from talosmith_lab import services
 from tests.lab.lab_worlds import quick_bundle
 from tests.lab.observe_worlds import PATIENCE, LabWorld, desired_of, lab_world
 

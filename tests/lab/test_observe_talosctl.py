@@ -13,9 +13,9 @@ import pytest
 
 from talosmith.desired.talosconfig import new_talosconfig
 from talosmith.desired.target import Desired
-from talosmith.lab import services
 from talosmith.observed.conditions import Check, Verdict
 from talosmith.observed.health import look_once
+from talosmith_lab import services
 from tests.lab.observe_worlds import PATIENCE, LabWorld, lab_world
 
 pytestmark = pytest.mark.anyio

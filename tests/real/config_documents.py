@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from talosmith.desired.config.notation import Arguments, ListOf, MapOf, Struct, Type
-from talosmith.desired.config.scalars import ENUMS, Scalar
-from talosmith.desired.config.schema import KINDS, MAIN
+from talosmith.desired.config.schema.documents import KINDS, MAIN
+from talosmith.desired.config.schema.notation import Arguments, ListOf, MapOf, Struct, Type
+from talosmith.desired.config.schema.scalars import ENUMS, Scalar
 
 NAMES = ("a", "b", "n9", "n10")
 MARK = {"$patch": "delete"}

@@ -14,9 +14,10 @@ import pytest
 import yaml
 from cryptography import x509
 
-from talosmith.desired import goyaml, pki
+from talosmith.desired import pki
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.talosconfig import Talosconfig, new_talosconfig
+from talosmith.yaml import goyaml
 
 CONTRACTS = ("v1.8", "v1.9", "v1.10", "v1.11", "v1.12", "v1.13")
 

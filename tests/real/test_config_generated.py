@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from config_peer import Talosctl, known_differences
 
-from talosmith.desired import goyaml
 from talosmith.desired.bundle import Bundle
-from talosmith.desired.config.contracts import CONTRACTS
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.generate import Options, Role, generate
-from talosmith.desired.config.patch import apply_patches, load_patch
+from talosmith.desired.config.patch.apply import apply_patches, load_patch
+from talosmith.desired.config.schema.contracts import CONTRACTS
+from talosmith.yaml import goyaml
 
 NO_CNI = "cluster: {network: {cni: {name: none}}, proxy: {disabled: true}}"
 CUSTOM_CNI = (

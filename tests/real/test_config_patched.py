@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.load import load
-from talosmith.desired.config.patch import apply_patches, load_patch
+from talosmith.desired.config.patch.apply import apply_patches, load_patch
 from talosmith.desired.config.problems import ConfigError
 
 TABLE = read_cases("patch_cases.yaml")

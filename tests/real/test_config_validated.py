@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from config_peer import Talosctl, known_differences, read_cases
 
+from talosmith.desired.config.check.findings import MODES, Mode
+from talosmith.desired.config.check.validate import errors_of, validate
 from talosmith.desired.config.emit import emit
-from talosmith.desired.config.findings import MODES, Mode
 from talosmith.desired.config.load import load
-from talosmith.desired.config.patch import apply_patches, load_patch
+from talosmith.desired.config.patch.apply import apply_patches, load_patch
 from talosmith.desired.config.problems import ConfigError
-from talosmith.desired.config.validate import errors_of, validate
 
 TABLE = read_cases("validate_cases.yaml")
 CASES = [pytest.param(case, id=case["name"]) for case in TABLE["cases"]]

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from talosmith.desired import goyaml
+from talosmith.yaml import goyaml
 
 CONFIG = """\
 version: v1alpha1

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from talosmith.foreign_text import cleaned, escaped, escaped_line
+from talosmith.helm import binary
+from talosmith.helm.capabilities import capabilities
+from talosmith.helm.errors import ChartError
+from talosmith.helm.render import Release
 from talosmith.kube.answers import from_answer
-from talosmith.kube.helm import binary
-from talosmith.kube.helm.capabilities import capabilities
-from talosmith.kube.helm.errors import ChartError
-from talosmith.kube.helm.render import Release
-from talosmith.talos.failures import from_status
+from talosmith.talos.grpc.failures import from_status
 
 KEY = "LS0tLS1CRUdJTiBFRDI1NTE5IFBSSVZBVEUgS0VZLS0tLS0K"
 TOKEN = "abcdef.0123456789abcdef"

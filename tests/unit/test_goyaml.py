@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from talosmith.desired import goyaml
 from talosmith.errors import TalosmithError
+from talosmith.yaml import goyaml
 
 # Forms seen in what go-yaml v4 writes.
 SCALARS = [

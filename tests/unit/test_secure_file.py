@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from talosmith.errors import SecretsError
-from talosmith.inventory.secure_file import create_secret, make_private_folder, write_secret
+from talosmith.files.secret import create_secret, make_private_folder, write_secret
 
 Writer = Callable[[Path, bytes], None]
 both = pytest.mark.parametrize("write", [write_secret, create_secret])

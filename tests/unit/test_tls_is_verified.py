@@ -15,7 +15,7 @@ import pytest
 from talosmith.desired import pki
 from talosmith.desired.pki import CertificateAndKey, KeyKind
 from talosmith.errors import TalosmithError
-from talosmith.kube.helm import Client
+from talosmith.helm import Client
 from talosmith.providers.libvirt.images import Source, obtain
 
 CONTENT = b"boots".ljust(4096, b"\1")

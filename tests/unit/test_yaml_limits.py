@@ -17,12 +17,12 @@ from talosmith.desired.config.load import load as load_config
 from talosmith.desired.config.nodes import compose, plain
 from talosmith.desired.secrets_file import create_secrets
 from talosmith.errors import TalosmithError
+from talosmith.helm import yaml_in
 from talosmith.inventory.parse import Unreadable, parse
-from talosmith.inventory.sops.yaml_reader import read_yaml
-from talosmith.kube.helm import yaml_in
 from talosmith.kube.manifests import read as read_manifests
+from talosmith.sops.yaml_reader import read_yaml
 from talosmith.steps.merging import merge_kubeconfig
-from talosmith.yaml_limits import MAX_ALIASED, TOO_MANY_ALIASED, LimitExceeded, check_limits
+from talosmith.yaml.limits import MAX_ALIASED, TOO_MANY_ALIASED, LimitExceeded, check_limits
 from tests.unit.inventory.test_bad_input import BOMB, MERGE_BOMB, _measured
 
 READERS: dict[str, Callable[[str], Any]] = {

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from talosmith.cli.options import Output, OutputOption, application, emit, say
-from talosmith.desired.config.patch import load_patch
+from talosmith.desired.config.patch.apply import load_patch
 from talosmith.desired.config.problems import ConfigError
 from talosmith.desired.images import Schematic
 from talosmith.errors import ExitCode

@@ -10,10 +10,9 @@ import typer
 
 from talosmith.cli.options import Output, OutputOption, application, emit
 from talosmith.errors import UsageError
-from talosmith.lab import process
-from talosmith.lab.client import LabClient
-from talosmith.lab.clock import PACES
-from talosmith.lab.faults import KINDS, MEANINGS
+from talosmith.providers.lab import process
+from talosmith.providers.lab.client import LabClient
+from talosmith.providers.lab.faults import KINDS, MEANINGS
 from talosmith.report.style import Style
 from talosmith.report.table import table
 
@@ -34,7 +33,7 @@ MachinesArgument = Annotated[list[str], typer.Argument(metavar="MACHINE…", hel
 @app.command()
 def start(
     name: NameArgument = DEFAULT,
-    clock: Annotated[str | None, typer.Option(help=f"How long things take: {', '.join(PACES)}.")] = None,
+    clock: Annotated[str | None, typer.Option(help=f"How long things take: {', '.join(process.PACES)}.")] = None,
     seed: Annotated[int | None, typer.Option(help="What chance follows from.")] = None,
     network: Annotated[str | None, typer.Option(help="Addresses of the machines, a part of 127.0.0.0/8.")] = None,
     ports: Annotated[
@@ -49,8 +48,8 @@ def start(
     output: OutputOption = Output.TEXT,
 ) -> int:
     """Start a lab, or start again one that was stopped."""
-    if clock is not None and clock not in PACES:
-        raise typer.BadParameter(f"one of {', '.join(PACES)}", param_hint="--clock")
+    if clock is not None and clock not in process.PACES:
+        raise typer.BadParameter(f"one of {', '.join(process.PACES)}", param_hint="--clock")
     if kubernetes not in (None, "simulated", "real"):
         raise typer.BadParameter("simulated or real", param_hint="--kubernetes")
     given: dict[str, Any] = {
@@ -95,15 +94,6 @@ def status(
             raise UsageError(f"there is no lab {place.name!r}", hint="see `talosmith lab status`")
         found.append({"lab": place.name, **place.status()})
     emit(found, output, lambda style: "\n".join(_told(one) for one in found) or "no labs: talosmith lab start")
-    return 0
-
-
-@app.command(hidden=True)
-def serve(name: Annotated[str, typer.Argument(metavar="LAB")]) -> int:
-    """Be the lab. Other commands start this in the background."""
-    from talosmith.lab.serve import serve as run
-
-    run(name)
     return 0
 
 

@@ -14,8 +14,8 @@ from talosmith.desired import outputs
 from talosmith.desired.images import Schematic
 from talosmith.desired.machine import MachineConfigs
 from talosmith.desired.secrets_file import read_secrets
+from talosmith.files.secret import write_secret
 from talosmith.inventory import load
-from talosmith.inventory.secure_file import write_secret
 from talosmith.inventory.sources import find
 from talosmith.report.style import Style
 

@@ -8,17 +8,18 @@ from typing import Annotated
 
 import typer
 
+from talosmith import sops
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
-from talosmith.desired import goyaml
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.import_secrets import read_bundle
 from talosmith.desired.pki import read_certificate
 from talosmith.desired.secrets_file import SECRETS_FILE, create_secrets, read_secrets
-from talosmith.inventory import load, sops
-from talosmith.inventory.secure_file import create_secret
+from talosmith.files.secret import create_secret
+from talosmith.inventory import load
 from talosmith.inventory.sources import find
 from talosmith.report.style import Style
 from talosmith.report.table import table
+from talosmith.yaml import goyaml
 
 app = application("The cluster's secrets: made once, kept encrypted next to the inventory.")
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from talosmith.desired import goyaml
 from talosmith.errors import UsageError
 from talosmith.model.versions import Version
+from talosmith.yaml import goyaml
 
 DEFAULT_FACTORY = "factory.talos.dev"
 DEFAULT_REGISTRY = "ghcr.io"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from talosmith import sops
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.secrets_file import BUNDLE_KEYS
 from talosmith.errors import SecretsError
-from talosmith.inventory import sops
 from talosmith.inventory.parse import Unreadable, parse
 from talosmith.model.secret import Secret
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from talosmith.desired import goyaml
 from talosmith.errors import UsageError
+from talosmith.yaml import goyaml
 
 LABEL = "cidata"
 META_DATA, USER_DATA, NETWORK_CONFIG = "meta-data", "user-data", "network-config"

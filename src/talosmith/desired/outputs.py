@@ -17,15 +17,15 @@ from talosmith.desired.config.emit import emit
 from talosmith.desired.config.load import load
 from talosmith.desired.config.problems import ConfigError
 from talosmith.desired.config.redact import redact
-from talosmith.desired.config.schema import Document
+from talosmith.desired.config.schema.documents import Document
 from talosmith.desired.images import ImageRequest
 from talosmith.desired.machine import MachineConfigs
 from talosmith.desired.machine.node import image_of
 from talosmith.desired.talosconfig import new_talosconfig
 from talosmith.errors import TalosmithError, no_such
+from talosmith.files.regular import FileTrouble, read_content
+from talosmith.files.secret import make_private_folder, write_secret
 from talosmith.inventory.parse import Unreadable, decode
-from talosmith.inventory.regular_file import FileTrouble, read_content
-from talosmith.inventory.secure_file import make_private_folder, write_secret
 from talosmith.model.cluster import Cluster, Node
 
 

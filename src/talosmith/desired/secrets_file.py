@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from talosmith import sops
 from talosmith.desired.bundle import Bundle
 from talosmith.errors import SecretsError
-from talosmith.inventory import sops
-from talosmith.inventory.secure_file import create_secret
+from talosmith.files.secret import create_secret
 from talosmith.model.secret import Secret
 from talosmith.model.values import SecretRef
 

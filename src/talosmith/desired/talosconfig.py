@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Self
 
-from talosmith.desired import goyaml, pki
+from talosmith.desired import pki
 from talosmith.desired.pki import CertificateAndKey
 from talosmith.errors import SecretsError, UsageError
 from talosmith.model.secret import Secret
+from talosmith.yaml import goyaml
 
 DEFAULT_LIFETIME = timedelta(hours=8760)
 ADMIN = "os:admin"

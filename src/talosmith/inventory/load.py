@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from talosmith.errors import InventoryError, Problem
+from talosmith.files.regular import shown
 from talosmith.inventory import rules
 from talosmith.inventory.explain import explain, path_in_files
 from talosmith.inventory.findings import Finding
@@ -16,7 +17,6 @@ from talosmith.inventory.merge import Merged, show_line
 from talosmith.inventory.origins import Origin, origins
 from talosmith.inventory.parse import Document, Path
 from talosmith.inventory.patches import PatchFiles
-from talosmith.inventory.regular_file import shown
 from talosmith.inventory.resolve import GROUP, Resolved, Unresolvable, resolve
 from talosmith.inventory.schema import Inventory
 from talosmith.inventory.sources import Sources, find, read

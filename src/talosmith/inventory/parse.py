@@ -13,13 +13,12 @@ from functools import cached_property
 from typing import Any
 
 from talosmith.errors import Problem
-from talosmith.inventory.yaml_builder import Builder, Mark, Unreadable, resolve_plain
-
-MAX_BYTES = 4 * 1024 * 1024  # 10,000 nodes need less than one
+from talosmith.files.regular import MAX_BYTES
+from talosmith.yaml.builder import Builder, Mark, Unreadable, resolve_plain
 
 Path = tuple[str | int, ...]
 
-__all__ = ["MAX_BYTES", "Document", "Path", "Unreadable", "decode", "parse", "resolve_plain"]
+__all__ = ["Document", "Path", "Unreadable", "decode", "parse", "resolve_plain"]
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -14,8 +14,8 @@ from itertools import groupby
 from pathlib import Path
 
 from talosmith.errors import Problem
+from talosmith.files.regular import FileTrouble, escapes, read_content, shown
 from talosmith.inventory.parse import Document, Unreadable, parse
-from talosmith.inventory.regular_file import FileTrouble, escapes, read_content, shown
 
 SCOPES = ("global", "controlplane", "worker", "nodes")
 _SUFFIXES = (".yaml", ".yml", ".json")

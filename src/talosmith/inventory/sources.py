@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from talosmith.errors import Problem, UsageError
+from talosmith.files.regular import FileTrouble, escapes, is_folder, read_content, shown
 from talosmith.inventory.parse import Document, Unreadable, parse
 from talosmith.inventory.patch_folder import PatchFolder, read_patches
-from talosmith.inventory.regular_file import FileTrouble, escapes, is_folder, read_content, shown
 
 CLUSTER_FILE = "cluster.yaml"
 NODES_FILE = "nodes.yaml"

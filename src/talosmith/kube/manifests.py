@@ -10,9 +10,9 @@ import yaml
 
 from talosmith.errors import UsageError
 from talosmith.kube.errors import cleaned
-from talosmith.kube.go_yaml import Loader, key_text
 from talosmith.kube.objects import Object, Ref
-from talosmith.yaml_limits import MAX_MANIFEST_DEPTH, LimitExceeded, check_limits
+from talosmith.yaml.go_yaml import Loader, key_text
+from talosmith.yaml.limits import MAX_MANIFEST_DEPTH, LimitExceeded, check_limits
 
 Manifests = str | Iterable[Mapping[str, Any]]
 

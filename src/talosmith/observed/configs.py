@@ -11,7 +11,7 @@ from talosmith.desired.config.compare import differing_paths
 from talosmith.desired.config.load import load
 from talosmith.desired.config.nodes import compose, plain
 from talosmith.desired.config.problems import ConfigError
-from talosmith.desired.config.schema import Document
+from talosmith.desired.config.schema.documents import Document
 from talosmith.desired.target import Desired, config_digest
 from talosmith.model.secret import Secret
 

@@ -19,13 +19,13 @@ from talosmith.desired.pki import read_certificate
 from talosmith.desired.talosconfig import ADMIN
 from talosmith.desired.target import Desired
 from talosmith.errors import Permanent, Temporary
-from talosmith.inventory.secure_file import write_secret
+from talosmith.files.secret import write_secret
 from talosmith.model.secret import Secret
 from talosmith.plan.step import Report, Stage
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
 from talosmith.steps.waiting import until
-from talosmith.yaml_limits import check_limits
+from talosmith.yaml.limits import check_limits
 
 TALOSCONFIG, KUBECONFIG = "talosconfig", "kubeconfig"
 _LIFETIME = timedelta(days=365)

@@ -14,8 +14,8 @@ import yaml
 
 from talosmith.desired.talosconfig import Talosconfig
 from talosmith.errors import Permanent
-from talosmith.inventory.secure_file import make_private_folder, write_secret
-from talosmith.yaml_limits import check_limits
+from talosmith.files.secret import make_private_folder, write_secret
+from talosmith.yaml.limits import check_limits
 
 Data = dict[str, Any]
 

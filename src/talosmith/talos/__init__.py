@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from talosmith.talos.address import Address
-    from talosmith.talos.caller import Limits
     from talosmith.talos.client import MaintenanceClient, TalosClient
     from talosmith.talos.configuration import Applied, ApplyMode
     from talosmith.talos.credentials import Credentials
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     )
     from talosmith.talos.etcd import EtcdAlarm, EtcdMember, EtcdStatus
     from talosmith.talos.events import Event
+    from talosmith.talos.grpc.caller import Limits
     from talosmith.talos.lifecycle import Image, Store
     from talosmith.talos.node import TalosNode
     from talosmith.talos.power import RebootMode, Wipe
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 _HOMES = {  # which module has which names
     "address": "Address",
-    "caller": "Limits",
+    "grpc.caller": "Limits",
     "client": "MaintenanceClient TalosClient",
     "configuration": "Applied ApplyMode",
     "credentials": "Credentials",

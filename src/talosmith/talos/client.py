@@ -12,11 +12,11 @@ from talosmith.desired.bundle import Bundle
 from talosmith.desired.talosconfig import ADMIN, Talosconfig
 from talosmith.model.secret import Secret
 from talosmith.talos.address import Address
-from talosmith.talos.caller import Limits
-from talosmith.talos.channel import NodeChannel
 from talosmith.talos.credentials import SESSION_LIFETIME, Credentials
+from talosmith.talos.grpc.caller import Limits
+from talosmith.talos.grpc.channel import NodeChannel
+from talosmith.talos.grpc.trust import ClusterTrust, FingerprintTrust, Trust
 from talosmith.talos.node import TalosNode, label_of
-from talosmith.talos.trust import ClusterTrust, FingerprintTrust, Trust
 
 
 class _Pool:

@@ -13,8 +13,8 @@ from google.protobuf.empty_pb2 import Empty
 from talosmith.errors import UsageError
 from talosmith.model.secret import Secret
 from talosmith.talos.archive import Unsafe, single_file
-from talosmith.talos.caller import MIB, NO_CHANNEL, Caller
 from talosmith.talos.errors import NotTalos
+from talosmith.talos.grpc.caller import MIB, NO_CHANNEL, Caller
 from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.proto.machine_pb2 import (
     ApplyConfigurationRequest,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from google.protobuf.empty_pb2 import Empty
 
-from talosmith.talos.caller import NO_CHANNEL, Caller
+from talosmith.talos.grpc.caller import NO_CHANNEL, Caller
 from talosmith.talos.proto.common_pb2 import Data
 from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.proto.machine_pb2 import (

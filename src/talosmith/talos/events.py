@@ -8,7 +8,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from talosmith.talos.caller import FOLLOWING, NO_CHANNEL, Caller
+from talosmith.talos.grpc.caller import FOLLOWING, NO_CHANNEL, Caller
 from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.views import MachineStatus, Unmet

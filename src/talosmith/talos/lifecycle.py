@@ -12,8 +12,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from talosmith.foreign_text import cleaned
-from talosmith.talos.caller import NO_CHANNEL, Caller
 from talosmith.talos.errors import Failed, NotTalos, Unsupported
+from talosmith.talos.grpc.caller import NO_CHANNEL, Caller
 from talosmith.talos.proto.common_pb2 import CONTAINERD, CRI, NS_CRI, NS_SYSTEM, ContainerdInstance
 from talosmith.talos.proto.image_grpc import ImageServiceStub
 from talosmith.talos.proto.image_pb2 import (

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from talosmith.talos.address import Address
-from talosmith.talos.caller import Limits
-from talosmith.talos.channel import NodeChannel
 from talosmith.talos.configuration import ConfigurationCalls
 from talosmith.talos.etcd import EtcdCalls
 from talosmith.talos.events import EventCalls
-from talosmith.talos.failures import translated
+from talosmith.talos.grpc.caller import Limits
+from talosmith.talos.grpc.channel import NodeChannel
+from talosmith.talos.grpc.failures import translated
+from talosmith.talos.grpc.trust import FingerprintTrust
 from talosmith.talos.lifecycle import LifecycleCalls
 from talosmith.talos.power import PowerCalls
 from talosmith.talos.services import ServiceCalls
 from talosmith.talos.streams import StreamCalls
 from talosmith.talos.system import SystemCalls
-from talosmith.talos.trust import FingerprintTrust
 from talosmith.talos.views import ViewCalls
 
 

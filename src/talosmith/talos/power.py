@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from talosmith.errors import UsageError
-from talosmith.talos.caller import NO_CHANNEL, Caller
+from talosmith.talos.grpc.caller import NO_CHANNEL, Caller
 from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.proto.machine_pb2 import (
     RebootRequest,

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from talosmith.inventory.parse import Unreadable, parse
-from talosmith.talos.caller import FOLLOWING, NO_CHANNEL, Caller
 from talosmith.talos.errors import Failed, NotFound, NotTalos
+from talosmith.talos.grpc.caller import FOLLOWING, NO_CHANNEL, Caller
 from talosmith.talos.kinds import DEFINITIONS, KINDS, Kind
 from talosmith.talos.proto import cosi_pb2
 from talosmith.talos.proto.cosi_grpc import StateStub

@@ -9,8 +9,8 @@ from datetime import timedelta
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.empty_pb2 import Empty
 
-from talosmith.talos.caller import FOLLOWING, MIB, NO_CHANNEL, Caller
 from talosmith.talos.errors import TooLarge
+from talosmith.talos.grpc.caller import FOLLOWING, MIB, NO_CHANNEL, Caller
 from talosmith.talos.lines import lines_of
 from talosmith.talos.proto.cluster_grpc import ClusterServiceStub
 from talosmith.talos.proto.cluster_pb2 import ClusterInfo, HealthCheckRequest

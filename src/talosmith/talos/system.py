@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from google.protobuf.empty_pb2 import Empty
 
-from talosmith.talos.caller import NO_CHANNEL, Caller
+from talosmith.talos.grpc.caller import NO_CHANNEL, Caller
 from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.proto.storage_grpc import StorageServiceStub
 from talosmith.talos.proto.storage_pb2 import BlockDeviceWipeDescriptor, BlockDeviceWipeRequest

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from talosmith.model.secret import Secret
-from talosmith.talos.caller import FOLLOWING
 from talosmith.talos.errors import NotTalos
+from talosmith.talos.grpc.caller import FOLLOWING
 from talosmith.talos.resources import ChangeKind, Resource, ResourceCalls
 
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from pathlib import Path
 from anyio.from_thread import start_blocking_portal
 
 from talosmith.desired.bundle import Bundle
-from talosmith.lab import configure, joining
-from talosmith.lab.server.lab import LabOptions, LabServer
+from talosmith_lab import configure, joining
+from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs
 from tests.loopback import free_network
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from talosmith.lab.kube.kinds import Kind
+from talosmith_lab.kube.kinds import Kind
 from tests.contract.kube.kube_world import Answer, KubeWorld, Obj
 from tests.contract.kube.test_kubeapi_tables_real import OBJECTS, kind_of, timed
 

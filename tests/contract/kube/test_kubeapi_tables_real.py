@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from talosmith.lab.kube.kinds import Kind, builtin
-from talosmith.lab.kube.tables import table
+from talosmith_lab.kube.kinds import Kind, builtin
+from talosmith_lab.kube.tables import table
 from tests.contract.kube.kube_world import MERGE_PATCH, TABLE, KubeWorld, Obj, until
 from tests.real.kube.signing import certificate_request
 

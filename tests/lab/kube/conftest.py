@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from talosmith.kube import KubeClient
-from talosmith.lab.kube.api import Api
-from talosmith.lab.kube.cluster import kubernetes_of
+from talosmith_lab.kube.api import Api
+from talosmith_lab.kube.cluster import kubernetes_of
 from tests.lab.kube.kube_lab import KubeLab, running
 from tests.lab.lab_worlds import Configs, Lab
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from talosmith.lab.clock import PaceName
-from talosmith.lab.kube import subresources
-from talosmith.lab.kube.api import Api, How
-from talosmith.lab.kube.cluster import kubernetes_of
-from talosmith.lab.kube.kinds import Kind, Obj, find
+from talosmith.providers.lab.process import PaceName
+from talosmith_lab.kube import subresources
+from talosmith_lab.kube.api import Api, How
+from talosmith_lab.kube.cluster import kubernetes_of
+from talosmith_lab.kube.kinds import Kind, Obj, find
 from tests.lab.lab_worlds import Configs, Lab
 
 HOW = How(manager="test", user="admin", groups=("system:masters",))

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from talosmith.kube import KubeClient, Limits
-from talosmith.lab import configure, joining
-from talosmith.lab.clock import PaceName
-from talosmith.lab.server.api.config import admin_kubeconfig
-from talosmith.lab.server.lab import LabOptions, LabServer
+from talosmith.providers.lab.process import PaceName
+from talosmith_lab import configure, joining
+from talosmith_lab.server.api.config import admin_kubeconfig
+from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs
 
 PATIENCE = 240.0  # seconds; costs nothing where all is well

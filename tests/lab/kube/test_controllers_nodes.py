@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from talosmith.lab import configure, hardware, joining, life
-from talosmith.lab.kube.errors import ApiError
+from talosmith_lab import configure, hardware, joining, life
+from talosmith_lab.kube.errors import ApiError
 from tests.lab.kube.controllers_lab import KubeCluster, condition, is_ready, names, workload
 from tests.lab.lab_worlds import Configs, Lab
 

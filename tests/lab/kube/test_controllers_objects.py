@@ -14,10 +14,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from talosmith.lab import settle
-from talosmith.lab.kube import subresources
-from talosmith.lab.kube.errors import ApiError
-from talosmith.lab.store import Store
+from talosmith_lab import settle
+from talosmith_lab.kube import subresources
+from talosmith_lab.kube.errors import ApiError
+from talosmith_lab.store import Store
 from tests.lab.kube.controllers_lab import HOW, KubeCluster, condition, is_ready, kind_of, names, workload
 from tests.lab.lab_worlds import Configs
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from talosmith.lab.kube.cluster import seconds_of
-from talosmith.lab.kube.controllers import schedules
+from talosmith_lab.kube.cluster import seconds_of
+from talosmith_lab.kube.controllers import schedules
 from tests.lab.kube.controllers_lab import KubeCluster, condition, is_ready, names, workload
 from tests.lab.lab_worlds import Configs
 

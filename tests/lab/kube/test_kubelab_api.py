@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from talosmith.lab import life, settle, snapshot
-from talosmith.lab.kube import storage
-from talosmith.lab.kube.api import Api, How
-from talosmith.lab.kube.cluster import NoQuorum, kubernetes_of
-from talosmith.lab.kube.errors import ApiError
-from talosmith.lab.kube.kinds import Kind, find
+from talosmith_lab import life, settle, snapshot
+from talosmith_lab.kube import storage
+from talosmith_lab.kube.api import Api, How
+from talosmith_lab.kube.cluster import NoQuorum, kubernetes_of
+from talosmith_lab.kube.errors import ApiError
+from talosmith_lab.kube.kinds import Kind, find
 from tests.lab.lab_worlds import Lab
 
 # No controller makes these by itself.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from talosmith.kube import KubeClient, Ref, api_health, errors
-from talosmith.lab.server.lab import LabOptions, LabServer
+from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.kube.kube_lab import PATIENCE, KubeLab, running
 from tests.lab.kube.test_kubelab_server import OURS, config_map
 from tests.lab.lab_worlds import Configs

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from talosmith.kube.credentials import Credentials
-from talosmith.lab import wire
-from talosmith.lab.kube import protobuf
-from talosmith.lab.kube.normal import normalized
-from talosmith.lab.kube.schema import schema_for
+from talosmith_lab import wire
+from talosmith_lab.kube import protobuf
+from talosmith_lab.kube.normal import normalized
+from talosmith_lab.kube.schema import schema_for
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.fixtures import kube_apiserver
 

@@ -14,8 +14,8 @@ from talosmith.desired import pki
 from talosmith.kube import KubeClient, Ref, errors
 from talosmith.kube.credentials import Credentials
 from talosmith.kube.watching import Event, Snapshot, follow
-from talosmith.lab.server.kube import http
 from talosmith.model.secret import Secret
+from talosmith_lab.server.kube import http
 from tests.lab.kube.kube_lab import FEW_TRIES, PATIENCE, KubeLab
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

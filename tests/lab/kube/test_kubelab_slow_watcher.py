@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from talosmith.lab.kube.api import SYSTEM, Api
-from talosmith.lab.kube.kinds import find
-from talosmith.lab.server.kube.formats import Form
-from talosmith.lab.server.kube.streams import WatchStream
-from talosmith.lab.server.kube.tabling import Tables
+from talosmith_lab.kube.api import SYSTEM, Api
+from talosmith_lab.kube.kinds import find
+from talosmith_lab.server.kube.formats import Form
+from talosmith_lab.server.kube.streams import WatchStream
+from talosmith_lab.server.kube.tabling import Tables
 
 pytestmark = pytest.mark.anyio
 CONFIG_MAP = find("v1", "ConfigMap")

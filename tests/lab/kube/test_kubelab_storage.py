@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from talosmith.lab.etcd import Cluster
-from talosmith.lab.kube import storage
-from talosmith.lab.kube.storage import Storage
+from talosmith_lab.etcd import Cluster
+from talosmith_lab.kube import storage
+from talosmith_lab.kube.storage import Storage
 
 ROOT = "/registry/configmaps/"
 

@@ -19,9 +19,9 @@ from talosmith.desired.bundle import Bundle
 from talosmith.desired.secrets_file import RULES_FILE, SECRETS_FILE, create_secrets
 from talosmith.desired.target import owner_of
 from talosmith.inventory import load
-from talosmith.lab.client import LabClient
 from talosmith.model.machines import Owner
 from talosmith.providers.lab import lab_name
+from talosmith.providers.lab.client import LabClient
 from tests.waiting import PATIENCE, until
 
 UP = ("up", "--yes")

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from talosmith.lab import process
-from talosmith.lab.client import LabClient
-from talosmith.lab.process import Made, Place
-from talosmith.lab.server.lab import LabServer
 from talosmith.model.secret import Secret
+from talosmith.providers.lab import process
 from talosmith.providers.lab.calls import LabCalls
+from talosmith.providers.lab.client import LabClient
+from talosmith.providers.lab.process import Made, Place
 from talosmith.talos import MaintenanceClient
+from talosmith_lab.server.lab import LabServer
 from tests.contract.worlds import eventually
 from tests.waiting import PATIENCE, until
 

@@ -32,7 +32,7 @@ _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 SOCKET_VARIABLE = "TALOSMITH_TEST_WARM"
 _NEEDED = (
     *(f"talosmith.cli.{name}" for name in ("up", "destroy", "plan", "health", "lab", "failure")),
-    "talosmith.lab.serve",
+    "talosmith_lab.serve",
     "talosmith.observed.health",
     "talosmith.providers.lab",
     "rich.live",
@@ -130,7 +130,7 @@ def _be(request: dict[str, Any], path: str) -> None:
             os.dup2(0 if request.get("tty") else os.open(file, _APPEND, 0o600), number)
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-        from talosmith.lab import process
+        from talosmith.providers.lab import process
 
         process.subprocess = _Spawning  # type: ignore[attr-defined]
         if request.get("before"):

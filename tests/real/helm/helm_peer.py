@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from talosmith.kube.helm import ChartError, Release, capabilities, yaml_in
-from talosmith.kube.helm.folder import read
-from talosmith.kube.helm.manifests import split
-from talosmith.kube.helm.overrides import Override, applied
-from talosmith.kube.helm.render import render_files
+from talosmith.helm import ChartError, Release, capabilities, yaml_in
+from talosmith.helm.folder import read
+from talosmith.helm.manifests import split
+from talosmith.helm.overrides import Override, applied
+from talosmith.helm.render import render_files
 
 KUBE_VERSION = "v1.36.3"
 _SOURCE = re.compile(r"# Source: (\S+)\n")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from talosmith.kube.helm import Override
+from talosmith.helm import Override
 from tests.real.helm.helm_peer import Case, by_helm, by_talosmith, differences
 
 DUMP = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from talosmith.kube.helm import LocalChart, Release, Store, TemplateError, capabilities, render
+from talosmith.helm import LocalChart, Release, Store, TemplateError, capabilities, render
 from tests.real.helm.test_chart_semantics import FAMILY, write
 
 COMPLEX = "kind: X\nmetadata: {name: x}\ntext: '{{ 1i }} {{ .Values.secret }}'\n"  # Go's imaginary numbers
@@ -33,8 +33,8 @@ def test_the_helm_on_path_renders_what_ours_does_not(on_path: Path, tmp_path: Pa
 
 
 def test_both_renderers_give_the_same_result(on_path: Path, tmp_path: Path) -> None:
-    from talosmith.kube.helm import binary, folder
-    from talosmith.kube.helm.render import render_files
+    from talosmith.helm import binary, folder
+    from talosmith.helm.render import render_files
 
     files = folder.read(write(tmp_path / "parent", FAMILY))
     question = (Release("r", "ns"), {"own": {"keep": 2.0}}, capabilities("v1.36.3", ("x/v1",)))

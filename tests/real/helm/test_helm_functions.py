@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from talosmith.kube.helm import yaml_in
+from talosmith.helm import yaml_in
 from tests.real.helm.helm_peer import Case, by_helm, by_talosmith
 
 LINES = [

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from talosmith.lab.kube.schema import Obj
+from talosmith_lab.kube.schema import Obj
 from tests.real.kube.shapes import APPLY, JSON, MERGE, STRATEGIC
 
 MANAGERS = ("kubectl", "flux", "helm", "controller")

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from talosmith.lab.kube.defaults import copied, fill_defaults
-from talosmith.lab.kube.errors import ApiError
-from talosmith.lab.kube.json_patch import apply_json_patch
-from talosmith.lab.kube.kinds import Kind, builtin
-from talosmith.lab.kube.managed_fields import FieldConflicts, server_side_apply, track
-from talosmith.lab.kube.merge_patch import merge_patch
-from talosmith.lab.kube.normal import normalized
-from talosmith.lab.kube.schema import Obj, Schema, schema_for
-from talosmith.lab.kube.strategic import strategic_merge
+from talosmith_lab.kube.defaults import copied, fill_defaults
+from talosmith_lab.kube.errors import ApiError
+from talosmith_lab.kube.json_patch import apply_json_patch
+from talosmith_lab.kube.kinds import Kind, builtin
+from talosmith_lab.kube.managed_fields import FieldConflicts, server_side_apply, track
+from talosmith_lab.kube.merge_patch import merge_patch
+from talosmith_lab.kube.normal import normalized
+from talosmith_lab.kube.schema import Obj, Schema, schema_for
+from talosmith_lab.kube.strategic import strategic_merge
 from tests.real.kube.patience import PATIENCE
 
 JSON = "application/json-patch+json"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from talosmith.kube import KubeClient
-from talosmith.lab.kube.bootstrap import THEN, first_objects
-from talosmith.lab.kube.kinds import Obj
+from talosmith_lab.kube.bootstrap import THEN, first_objects
+from talosmith_lab.kube.kinds import Obj
 from tools.kube_first_objects import PATHS, made
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

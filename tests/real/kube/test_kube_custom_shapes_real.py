@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from talosmith.lab.kube.errors import ApiError
-from talosmith.lab.kube.managed_fields import FieldConflicts, server_side_apply, track, unwritable
-from talosmith.lab.kube.merge_patch import merge_patch
-from talosmith.lab.kube.schema import Obj, Schema
+from talosmith_lab.kube.errors import ApiError
+from talosmith_lab.kube.managed_fields import FieldConflicts, server_side_apply, track, unwritable
+from talosmith_lab.kube.merge_patch import merge_patch
+from talosmith_lab.kube.schema import Obj, Schema
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.patience import PATIENCE
 from tests.real.kube.shapes import APPLY, MERGE, NOW, Real, comparable

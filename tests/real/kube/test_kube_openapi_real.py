@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from talosmith.lab.kube import openapi
-from talosmith.lab.kube.kinds import Kind, builtin
-from talosmith.lab.kube.schema import Obj, Schema
+from talosmith_lab.kube import openapi
+from talosmith_lab.kube.kinds import Kind, builtin
+from talosmith_lab.kube.schema import Obj, Schema
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.patience import PATIENCE
 from tests.real.kube.shape_steps import bases

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from talosmith.lab.kube.errors import invalid
-from talosmith.lab.kube.field_check import check_text, type_problem
-from talosmith.lab.kube.merge_patch import merge_patch
-from talosmith.lab.kube.schema import Obj
-from talosmith.lab.kube.validation import validate
+from talosmith_lab.kube.errors import invalid
+from talosmith_lab.kube.field_check import check_text, type_problem
+from talosmith_lab.kube.merge_patch import merge_patch
+from talosmith_lab.kube.schema import Obj
+from talosmith_lab.kube.validation import validate
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.shape_steps import bases
 from tests.real.kube.shapes import APPLY, MERGE, STRATEGIC, Real, filled, kind_of, named, patched, path_of, shape

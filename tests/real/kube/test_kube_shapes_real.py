@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from talosmith.lab.kube.managed_fields import server_side_apply, track
-from talosmith.lab.kube.merge_patch import merge_patch
-from talosmith.lab.kube.quantity import MILLI, canonical
-from talosmith.lab.kube.schema import Obj
+from talosmith_lab.kube.managed_fields import server_side_apply, track
+from talosmith_lab.kube.merge_patch import merge_patch
+from talosmith_lab.kube.quantity import MILLI, canonical
+from talosmith_lab.kube.schema import Obj
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.shape_steps import bases, step
 from tests.real.kube.shapes import (

@@ -16,8 +16,8 @@ from typing import Any
 from talosmith.desired.machine import MachineConfigs
 from talosmith.desired.talosconfig import new_talosconfig
 from talosmith.inventory import check
-from talosmith.lab.client import LabClient
 from talosmith.model.cluster import Cluster
+from talosmith.providers.lab.client import LabClient
 from tests.lab.lab_worlds import quick_bundle
 
 INVENTORY = """\

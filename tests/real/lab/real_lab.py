@@ -17,9 +17,9 @@ from talosmith.desired.bundle import Bundle
 from talosmith.desired.machine import MachineConfigs
 from talosmith.desired.talosconfig import new_talosconfig
 from talosmith.inventory import check
-from talosmith.lab.client import LabClient
 from talosmith.model.cluster import Cluster
 from talosmith.model.secret import Secret
+from talosmith.providers.lab.client import LabClient
 from tests.lab.lab_worlds import quick_bundle
 from tests.loopback import free_network
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from talosmith.errors import UsageError
-from talosmith.lab import process
-from talosmith.lab.server.real_kubernetes.binaries import find_binaries
+from talosmith.providers.lab import process
+from talosmith.providers.lab.binaries import find_binaries
 
 NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager")
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from talosmith.lab.server.real_kubernetes.tunnel import Tunnel
+from talosmith_lab.server.real_kubernetes.tunnel import Tunnel
 
 pytestmark = pytest.mark.anyio
 PATIENCE = 120.0

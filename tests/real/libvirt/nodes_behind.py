@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from talosmith.lab.server.lab import LabOptions, LabServer
+from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.loopback import free_network
 from tests.real.libvirt.daemon import Daemon
 

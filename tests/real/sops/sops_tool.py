@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from talosmith.inventory import sops
-from talosmith.inventory.sops import Comment, Creation, Identities, Rule, Timestamp
+from talosmith import sops
+from talosmith.sops import Comment, Creation, Identities, Rule, Timestamp
 
 UNOPENED = 'comment="ENC['  # in what sops says about a comment that it could not open
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sops_tool import EVERYTHING, SECOND, VALUES, Tool, comments_of, same
 
-from talosmith.inventory import sops
-from talosmith.inventory.sops import Comment, Rule
+from talosmith import sops
+from talosmith.sops import Comment, Rule
 
 RULES = [
     Rule(),

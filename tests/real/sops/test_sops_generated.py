@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from sops_tool import Tool, comments_of, same
 
+from talosmith import sops
 from talosmith.errors import SecretsError
-from talosmith.inventory import sops
-from talosmith.inventory.sops import Comment, Rule
-from talosmith.inventory.sops.regex import compiled
-from talosmith.inventory.sops.scalars import resolve, type_of
-from talosmith.inventory.sops.tree import settled
-from talosmith.inventory.sops.yaml_writer import write_yaml
+from talosmith.sops import Comment, Rule
+from talosmith.sops.regex import compiled
+from talosmith.sops.scalars import resolve, type_of
+from talosmith.sops.tree import settled
+from talosmith.sops.yaml_writer import write_yaml
 
 
 def words() -> list[str]:

@@ -12,10 +12,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from sops_tool import EVERYTHING, VALUES, Tool, comments_of
 
+from talosmith import sops
 from talosmith.errors import SecretsError
-from talosmith.inventory import sops
-from talosmith.inventory.sops import Comment, Creation, Identities, Kind, Rule
-from talosmith.inventory.sops.age import new_key
+from talosmith.sops import Comment, Creation, Identities, Kind, Rule
+from talosmith.sops.age import new_key
 
 
 def test_sops_changes_our_files_and_we_read_them(tool: Tool, tmp_path: Path) -> None:

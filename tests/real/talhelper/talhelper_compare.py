@@ -18,7 +18,7 @@ from talosmith.cli.app import COMMANDS, Command, run
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.config.emit import canonical
 from talosmith.desired.config.load import load as load_config
-from talosmith.desired.config.schema import Document, identity
+from talosmith.desired.config.schema.documents import Document, identity
 from talosmith.desired.machine import MachineConfigs
 from talosmith.inventory import load
 

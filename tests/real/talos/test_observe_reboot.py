@@ -13,7 +13,7 @@ from talosmith.desired.config.compare import differing_paths
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.generate import Options, generate
 from talosmith.desired.config.load import load
-from talosmith.desired.config.patch import apply_patches, patch_from_value
+from talosmith.desired.config.patch.apply import apply_patches, patch_from_value
 from talosmith.desired.config.reboot import needs_reboot
 from talosmith.model.versions import Version
 from talosmith.talos import ApplyMode, MaintenanceClient, TalosClient

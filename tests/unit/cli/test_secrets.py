@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from talosmith import sops
 from talosmith.cli.app import run
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.pki import read_certificate
 from talosmith.desired.secrets_file import BUNDLE_KEYS, create_secrets, read_secrets
 from talosmith.errors import SecretsError
-from talosmith.inventory import sops
 from talosmith.model.values import SecretRef
 
 INVENTORY = """\
@@ -138,8 +138,8 @@ def test_import_from_what_others_made(
     form: str, empty: Path, bundle: Bundle, talosmith: Talosmith, tmp_path: Path
 ) -> None:
     from talosmith import load
-    from talosmith.desired import goyaml
     from talosmith.desired.machine import MachineConfigs
+    from talosmith.yaml import goyaml
 
     source = tmp_path / ("talsecret.sops.yaml" if form == "sops" else "source.yaml")
     if form == "config":

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from talosmith.desired.config.compare import difference, differing_paths
 from talosmith.desired.config.load import load
-from talosmith.desired.config.schema import Document
+from talosmith.desired.config.schema.documents import Document
 
 MAIN = """\
 version: v1alpha1

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from talosmith.desired.config.jsonpatch import JsonPatchError, apply_operations
 from talosmith.desired.config.load import load
-from talosmith.desired.config.patch import apply_patches, load_patch, patch_from_value
+from talosmith.desired.config.patch.apply import apply_patches, load_patch, patch_from_value
+from talosmith.desired.config.patch.jsonpatch import JsonPatchError, apply_operations
 from talosmith.desired.config.problems import ConfigError
 
 SEVERAL = "machine: {}\n---\napiVersion: v1alpha1\nkind: OOMConfig\n"

@@ -6,9 +6,9 @@ import pytest
 
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.load import load
-from talosmith.desired.config.notation import Struct
 from talosmith.desired.config.problems import ConfigError, dotted
-from talosmith.desired.config.schema import KINDS, MAIN
+from talosmith.desired.config.schema.documents import KINDS, MAIN
+from talosmith.desired.config.schema.notation import Struct
 
 
 def refusals(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from talosmith.desired.config.load import load
-from talosmith.desired.config.patch import apply_patches, load_patch, patch_from_value
+from talosmith.desired.config.patch.apply import apply_patches, load_patch, patch_from_value
 from talosmith.desired.config.problems import ConfigError
 
 

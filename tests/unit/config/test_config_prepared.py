@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from talosmith.desired.bundle import Bundle
-from talosmith.desired.config.contracts import CONTRACTS, NEWEST, contract_for
+from talosmith.desired.config.check.validate import validate
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.generate import Options, generate
 from talosmith.desired.config.load import load
-from talosmith.desired.config.patch import apply_patches, load_patch
+from talosmith.desired.config.patch.apply import apply_patches, load_patch
 from talosmith.desired.config.prepared import Prepared
 from talosmith.desired.config.redact import redact, redact_pair
-from talosmith.desired.config.validate import validate
+from talosmith.desired.config.schema.contracts import CONTRACTS, NEWEST, contract_for
 from talosmith.errors import UsageError
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from talosmith.desired.config.cel import check_expression
-from talosmith.desired.config.cel_parse import CelError
-from talosmith.desired.config.findings import KIND_CHECKS, Mode
+from talosmith.desired.config.cel.expression import check_expression
+from talosmith.desired.config.cel.parse import CelError
+from talosmith.desired.config.check.findings import KIND_CHECKS, Mode
+from talosmith.desired.config.check.runtime_spec import check_runtime_spec
+from talosmith.desired.config.check.validate import Validator, validate
 from talosmith.desired.config.load import load
-from talosmith.desired.config.patch import apply_patches, load_patch
-from talosmith.desired.config.runtime_spec import check_runtime_spec
-from talosmith.desired.config.schema import KINDS
-from talosmith.desired.config.validate import Validator, validate
+from talosmith.desired.config.patch.apply import apply_patches, load_patch
+from talosmith.desired.config.schema.documents import KINDS
 
 SOUND = """
 version: v1alpha1

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from talosmith.desired.config import govalues
-from talosmith.desired.config.gourl import check_endpoint, merge_urls, parse_url
-from talosmith.desired.config.resolve import resolve
+from talosmith import govalues
+from talosmith.desired.config.schema.gourl import check_endpoint, merge_urls, parse_url
+from talosmith.desired.config.schema.resolve import resolve
 
 
 @pytest.mark.parametrize(

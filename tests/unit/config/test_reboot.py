@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from talosmith.desired.config.reboot import needs_reboot
-from talosmith.desired.config.schema import Document
+from talosmith.desired.config.schema.documents import Document
 from talosmith.model.versions import Version
 
 NEW = Version.parse("v1.13.9")

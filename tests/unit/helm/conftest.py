@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from talosmith.kube.helm import Client, Store, rendering
+from talosmith.helm import Client, Store, rendering
 from tests.unit.helm.chart_server import ChartServer, serving
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from talosmith.kube.helm import ChartError, archive
-from talosmith.kube.helm.folder import read
+from talosmith.helm import ChartError, archive
+from talosmith.helm.folder import read
 from tests.unit.helm.chart_server import chart, packed
 
 CHART = {"Chart.yaml": "{apiVersion: v2, name: web, version: 1.0.0}"}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from talosmith.errors import UsageError
-from talosmith.kube.helm import (
+from talosmith.helm import (
     ChartError,
     LocalChart,
     Override,
@@ -22,7 +22,7 @@ from talosmith.kube.helm import (
     render,
     rendering,
 )
-from talosmith.kube.helm.overrides import applied, parse_path
+from talosmith.helm.overrides import applied, parse_path
 
 CONFIG = "kind: ConfigMap\nmetadata: {name: c}\ndata: {{ .Values | toJson }}\n"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from talosmith.errors import Permanent, Temporary
-from talosmith.kube.helm import (
+from talosmith.helm import (
     ChartError,
     Client,
     Credentials,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from talosmith.errors import SecretsError
-from talosmith.kube.helm import Client, RegistryChart, Release, Store, logins, render
+from talosmith.helm import Client, RegistryChart, Release, Store, logins, render
 from tests.unit.helm.chart_server import ChartServer, chart
 
 

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from talconfigs import do_import, entry, left_out, notes, patch, talconfig
 
-from talosmith.inventory import sops
+from talosmith import sops
 from talosmith.inventory.importers.talconfig.variables import Filled, Variable, Variables, find_variables
-from talosmith.inventory.sops.age import new_key
+from talosmith.sops.age import new_key
 
 KNOWN = Variables({"A": Variable("one"), "EMPTY": Variable(""), "HIDDEN": Variable("shh", "a safe")})
 

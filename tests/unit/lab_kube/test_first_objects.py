@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from talosmith.lab.kube.bootstrap import THEN, first_objects
-from talosmith.lab.kube.kinds import Obj
+from talosmith_lab.kube.bootstrap import THEN, first_objects
+from talosmith_lab.kube.kinds import Obj
 from tools.kube_first_objects import PATHS, made
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from talosmith.lab.kube.managed_fields import FieldConflicts, server_side_apply, track
-from talosmith.lab.kube.managed_fields_owners import MOST_UPDATERS, shares_of
-from talosmith.lab.kube.managed_fields_paths import Path, read, written
-from talosmith.lab.kube.managed_fields_values import compare, field_set, merge, remove
-from talosmith.lab.kube.schema import Obj, Schema, schema_of
+from talosmith_lab.kube.managed_fields import FieldConflicts, server_side_apply, track
+from talosmith_lab.kube.managed_fields_owners import MOST_UPDATERS, shares_of
+from talosmith_lab.kube.managed_fields_paths import Path, read, written
+from talosmith_lab.kube.managed_fields_values import compare, field_set, merge, remove
+from talosmith_lab.kube.schema import Obj, Schema, schema_of
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 elements = st.sampled_from(["f:a", "f:b", 'k:{"name":"x"}', 'v:"y"'])

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from talosmith.lab.kube.defaults import fill_defaults
-from talosmith.lab.kube.errors import ApiError
-from talosmith.lab.kube.field_check import check_fields, check_text, type_problem
-from talosmith.lab.kube.json_patch import apply_json_patch
-from talosmith.lab.kube.merge_patch import merge_patch
-from talosmith.lab.kube.normal import normalized
-from talosmith.lab.kube.schema import Form, Obj, Schema, definitions, schema_for, schema_of
+from talosmith_lab.kube.defaults import fill_defaults
+from talosmith_lab.kube.errors import ApiError
+from talosmith_lab.kube.field_check import check_fields, check_text, type_problem
+from talosmith_lab.kube.json_patch import apply_json_patch
+from talosmith_lab.kube.merge_patch import merge_patch
+from talosmith_lab.kube.normal import normalized
+from talosmith_lab.kube.schema import Form, Obj, Schema, definitions, schema_for, schema_of
 
 OBJECTS: list[Obj] = yaml.safe_load(
     (Path(__file__).parents[2] / "real" / "kube" / "shape_objects.yaml").read_text(encoding="utf-8")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from talosmith.lab.kube.errors import ApiError
-from talosmith.lab.kube.schema import Schema, schema_of
-from talosmith.lab.kube.strategic import strategic_merge
+from talosmith_lab.kube.errors import ApiError
+from talosmith_lab.kube.schema import Schema, schema_of
+from talosmith_lab.kube.strategic import strategic_merge
 
 
 def pod() -> Schema:

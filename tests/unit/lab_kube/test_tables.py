@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from talosmith.lab.kube.errors import ApiError
-from talosmith.lab.kube.kinds import Kind, builtin, find
-from talosmith.lab.kube.tables import table
-from talosmith.lab.kube.tables_columns import human_duration, selector
-from talosmith.lab.kube.tables_custom import find as found_at
+from talosmith_lab.kube.errors import ApiError
+from talosmith_lab.kube.kinds import Kind, builtin, find
+from talosmith_lab.kube.tables import table
+from talosmith_lab.kube.tables_columns import human_duration, selector
+from talosmith_lab.kube.tables_custom import find as found_at
 
 NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z
 POD = find("v1", "Pod")

@@ -20,7 +20,8 @@ from talosmith.observed.observe import observe
 from talosmith.observed.world import Observed, Unknown
 from talosmith.operations import up
 from talosmith.providers.base import Finding, Provider
-from talosmith.talos import Address, MaintenanceClient, TalosClient, connecting, http2
+from talosmith.talos import Address, MaintenanceClient, TalosClient
+from talosmith.talos.grpc import connecting, http2
 from tests.unit.talos.server import expired_twin, refusing, server_context
 
 pytestmark = pytest.mark.anyio

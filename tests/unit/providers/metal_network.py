@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from talosmith.lab.server.lab import LabServer
 from talosmith.model.cluster import Node, Role
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.services import Image
 from talosmith.providers.contract import There
 from talosmith.providers.metal import MetalProvider
+from talosmith_lab.server.lab import LabServer
 
 OWNER = Owner("tested", "0123456789abcdef")
 

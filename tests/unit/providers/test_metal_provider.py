@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from talosmith.errors import Permanent
-from talosmith.lab import configure
-from talosmith.lab.server.lab import LabOptions, LabServer
 from talosmith.model.cluster import Node
 from talosmith.providers.base import Finding
 from talosmith.providers.contract import ProviderContract, refusal
@@ -19,6 +17,8 @@ from talosmith.providers.metal import MetalProvider
 from talosmith.providers.metal.peek import PORT, Peek, peek
 from talosmith.providers.metal.provider import _place
 from talosmith.providers.metal.tell import tell
+from talosmith_lab import configure
+from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs
 from tests.loopback import free_network
 from tests.unit.providers.metal_network import OWNER, MetalHarness, node, spec, until

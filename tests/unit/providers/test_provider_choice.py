@@ -66,7 +66,7 @@ async def test_a_real_kubernetes_in_the_lab_needs_its_programs(
 def test_nobody_waits_for_what_others_use() -> None:
     program = (
         "import sys, talosmith.providers;"
-        "print([one for one in sys.modules if one.startswith(('talosmith.lab', 'talosmith.providers.'))])"
+        "print([one for one in sys.modules if one.startswith(('talosmith_lab', 'talosmith.providers.'))])"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True)
     assert said.stdout.strip() == "[]"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from talosmith.inventory.sops import Creation, Identities, parse_identity
-from talosmith.inventory.sops.age import new_key
+from talosmith.sops import Creation, Identities, parse_identity
+from talosmith.sops.age import new_key
 
 
 @pytest.fixture(autouse=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from talosmith import sops
 from talosmith.errors import SecretsError
-from talosmith.inventory import sops
-from talosmith.inventory.sops import Creation, Layout, Rule
+from talosmith.sops import Creation, Layout, Rule
 
 
 def write(folder: Path, text: str) -> Path:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from talosmith import sops
 from talosmith.errors import SecretsError
-from talosmith.inventory import sops
-from talosmith.inventory.sops import Creation, Identities, Kind, Rule
-from talosmith.inventory.sops.age import new_key, wrap
+from talosmith.sops import Creation, Identities, Kind, Rule
+from talosmith.sops.age import new_key, wrap
 
 
 def replaced(old: str, new: str) -> Callable[[str], str]:

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from talosmith import sops
 from talosmith.errors import SecretsError
-from talosmith.inventory import sops
-from talosmith.inventory.sops import Comment, Creation, Identities, Kind, Rule, Timestamp
-from talosmith.inventory.sops.age import new_key
-from talosmith.inventory.sops.cipher import Cipher
-from talosmith.inventory.sops.walk import unseal
 from talosmith.model.secret import Secret
+from talosmith.sops import Comment, Creation, Identities, Kind, Rule, Timestamp
+from talosmith.sops.age import new_key
+from talosmith.sops.cipher import Cipher
+from talosmith.sops.walk import unseal
 
 DATA: dict[str, Any] = {
     "text": "hello",
@@ -248,9 +248,7 @@ def test_rekey_takes_recipients_and_indent_from_the_rules_file(
 def test_importing_is_cheap() -> None:
     """The heavy libraries are loaded when a file is opened, not when a command starts."""
     heavy = "{'yaml', 'pyrage', 'cryptography', 'json'} & set(sys.modules)"
-    code = (
-        f"import sys, talosmith.inventory; before = {heavy}; import talosmith.inventory.sops; print({heavy} - before)"
-    )
+    code = f"import sys, talosmith.inventory; before = {heavy}; import talosmith.sops; print({heavy} - before)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

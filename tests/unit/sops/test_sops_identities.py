@@ -12,10 +12,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from talosmith import sops
 from talosmith.errors import SecretsError
-from talosmith.inventory import sops
-from talosmith.inventory.sops import Creation, Identities, bech32, hybrid
-from talosmith.inventory.sops.age import new_key
+from talosmith.sops import Creation, Identities, bech32, hybrid
+from talosmith.sops.age import new_key
 
 
 def recipients(identities: Identities) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from talosmith.errors import SecretsError
-from talosmith.inventory.sops.regex import compiled
+from talosmith.sops.regex import compiled
 
 
 @pytest.mark.parametrize(

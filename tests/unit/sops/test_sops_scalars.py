@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from talosmith.errors import SecretsError
-from talosmith.inventory.sops import Timestamp
-from talosmith.inventory.sops.scalars import checked, from_text, resolve, text_of, type_of
 from talosmith.model.secret import Secret
+from talosmith.sops import Timestamp
+from talosmith.sops.scalars import checked, from_text, resolve, text_of, type_of
 
 
 @pytest.mark.parametrize(

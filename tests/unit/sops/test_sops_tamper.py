@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
+from talosmith import sops
 from talosmith.errors import SecretsError
-from talosmith.inventory import sops
-from talosmith.inventory.sops import Creation, Identities, Rule
+from talosmith.sops import Creation, Identities, Rule
 
 
 def replaced(old: str, new: str) -> Callable[[str], str]:

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from talosmith.errors import SecretsError
-from talosmith.inventory.sops import Comment, Timestamp, plain
-from talosmith.inventory.sops.tree import settled
-from talosmith.inventory.sops.yaml_reader import read_yaml
-from talosmith.inventory.sops.yaml_writer import write_yaml
+from talosmith.sops import Comment, Timestamp, plain
+from talosmith.sops.tree import settled
+from talosmith.sops.yaml_reader import read_yaml
+from talosmith.sops.yaml_writer import write_yaml
 
 
 def outline(value: Any) -> Any:

@@ -14,9 +14,9 @@ from h2.events import RequestReceived, StreamEnded
 
 from talosmith.desired.pki import CertificateAndKey
 from talosmith.talos import Credentials, Limits, TalosClient, TooSlow, Unreachable
+from talosmith.talos.grpc.transport import Gathering
 from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.common_pb2 import Data
-from talosmith.talos.transport import Gathering
 from tests.clock import Clock
 from tests.loopback import unused_port
 from tests.unit.talos.conftest import PATIENT

@@ -18,8 +18,8 @@ from talosmith.desired.talosconfig import new_talosconfig
 from talosmith.errors import SecretsError, UsageError
 from talosmith.model.secret import Secret
 from talosmith.talos import Credentials, TalosClient
+from talosmith.talos.grpc.tls import cluster_context, fingerprint, read_fingerprint
 from talosmith.talos.proto import machine_pb2 as wire
-from talosmith.talos.tls import cluster_context, fingerprint, read_fingerprint
 from tests.unit.talos.conftest import PATIENT
 from tests.unit.talos.server import answer, new_authority, new_credentials, server_context, serving
 

@@ -23,10 +23,8 @@ from talosmith.talos import (
     TalosClient,
     TalosError,
     Unreachable,
-    connecting,
-    http2,
-    trust,
 )
+from talosmith.talos.grpc import connecting, http2, trust
 from talosmith.talos.proto import machine_pb2 as wire
 from tests.unit.talos.conftest import PATIENT
 from tests.unit.talos.server import (

@@ -12,7 +12,7 @@ from typing import Any
 
 from talosmith.desired.config.emit import canonical, emit
 from talosmith.desired.config.redact import redact_pair
-from talosmith.desired.config.schema import Document, identity
+from talosmith.desired.config.schema.documents import Document, identity
 
 _MISSING = object()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from talosmith.desired import goyaml
-from talosmith.desired.config.notation import Field, ListOf, MapOf, Struct, Type
-from talosmith.desired.config.scalars import Scalar
-from talosmith.desired.config.schema import MAIN, Document, struct_of
+from talosmith.desired.config.schema.documents import MAIN, Document, struct_of
+from talosmith.desired.config.schema.notation import Field, ListOf, MapOf, Struct, Type
+from talosmith.desired.config.schema.scalars import Scalar
+from talosmith.yaml import goyaml
 
 # File modes are numbers that Talos writes in octal, which the emitter has no word for. They go through it as text
 # behind a character that nobody types.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from talosmith.desired.bundle import Bundle
-from talosmith.desired.config.contracts import CONTRACTS, NEWEST, Contract
 from talosmith.desired.config.emit import canonical
-from talosmith.desired.config.gourl import check_endpoint, parse_url
-from talosmith.desired.config.schema import API_VERSION
+from talosmith.desired.config.schema.contracts import CONTRACTS, NEWEST, Contract
+from talosmith.desired.config.schema.documents import API_VERSION
+from talosmith.desired.config.schema.gourl import check_endpoint, parse_url
 from talosmith.errors import UsageError
 
 Role = Literal["controlplane", "worker"]

@@ -22,10 +22,10 @@ from talosmith.desired.config.nodes import (
     line_of,
     plain,
 )
-from talosmith.desired.config.notation import Arguments, Free, ListOf, MapOf, Struct, Type
 from talosmith.desired.config.problems import Path, Refusal, fail, fail_all
-from talosmith.desired.config.scalars import Scalar
-from talosmith.desired.config.schema import API_VERSION, KINDS, MAIN, MAIN_KEYS, Document, clashes
+from talosmith.desired.config.schema.documents import API_VERSION, KINDS, MAIN, MAIN_KEYS, Document, clashes
+from talosmith.desired.config.schema.notation import Arguments, Free, ListOf, MapOf, Struct, Type
+from talosmith.desired.config.schema.scalars import Scalar
 
 _SKIP: Any = object()  # null where null says nothing
 

@@ -12,8 +12,8 @@ from yaml.nodes import ScalarNode as ScalarNode
 from yaml.nodes import SequenceNode as SequenceNode
 
 from talosmith.desired.config.problems import fail
-from talosmith.desired.config.resolve import NULLS, resolve
-from talosmith.yaml_limits import LimitExceeded, check_limits
+from talosmith.desired.config.schema.resolve import NULLS, resolve
+from talosmith.yaml.limits import LimitExceeded, check_limits
 
 _TEXT = "tag:yaml.org,2002:str"
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from talosmith.desired.config.check.findings import Finding, Mode
+from talosmith.desired.config.check.validate import Validator, errors_of
 from talosmith.desired.config.emit import Fragments
-from talosmith.desired.config.findings import Finding, Mode
-from talosmith.desired.config.patch import Patch, apply_patches
-from talosmith.desired.config.schema import Document
-from talosmith.desired.config.validate import Validator, errors_of
+from talosmith.desired.config.patch.apply import Patch, apply_patches
+from talosmith.desired.config.schema.documents import Document
 
 
 @dataclass(frozen=True, slots=True)

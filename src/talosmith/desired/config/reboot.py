@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from talosmith.desired.config.notation import ListOf, MapOf, Struct, Type
-from talosmith.desired.config.scalars import Scalar
-from talosmith.desired.config.schema import MAIN, Document
+from talosmith.desired.config.schema.documents import MAIN, Document
+from talosmith.desired.config.schema.notation import ListOf, MapOf, Struct, Type
+from talosmith.desired.config.schema.scalars import Scalar
 from talosmith.model.versions import Version
 
 _ALWAYS = (0, 0)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from talosmith.desired.config.notation import ListOf, MapOf, Struct, Type
 from talosmith.desired.config.problems import Path
-from talosmith.desired.config.scalars import REDACTED
-from talosmith.desired.config.schema import Document, identity, struct_of
+from talosmith.desired.config.schema.documents import Document, identity, struct_of
+from talosmith.desired.config.schema.notation import ListOf, MapOf, Struct, Type
+from talosmith.desired.config.schema.scalars import REDACTED
 
 OTHER_SECRET = f"{REDACTED} (another one)"
 

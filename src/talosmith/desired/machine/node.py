@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from talosmith.desired.config.contracts import Contract
+from talosmith.desired.config.schema.contracts import Contract
 from talosmith.desired.images import ImageRequest
 from talosmith.desired.machine.links import (
     SINCE_DOCUMENTS,

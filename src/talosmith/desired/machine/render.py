@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from talosmith.desired.bundle import Bundle
-from talosmith.desired.config.contracts import Contract, contract_for
-from talosmith.desired.config.findings import Mode
+from talosmith.desired.config.check.findings import Mode
 from talosmith.desired.config.generate import Options, generate
 from talosmith.desired.config.load import load_values
 from talosmith.desired.config.nodes import from_value
-from talosmith.desired.config.patch import (
+from talosmith.desired.config.patch.apply import (
     Fill,
     Overlay,
     StrategicPatch,
     load_patch,
     patch_from_value,
 )
-from talosmith.desired.config.patch import Patch as ConfigPatch
+from talosmith.desired.config.patch.apply import Patch as ConfigPatch
 from talosmith.desired.config.prepared import Prepared, Rendered
 from talosmith.desired.config.problems import ConfigError
+from talosmith.desired.config.schema.contracts import Contract, contract_for
 from talosmith.desired.machine.node import image_of, node_documents, shared_documents
 from talosmith.desired.machine.variables import UnknownVariable, filler, speaks_of_nodes
 from talosmith.errors import Problem

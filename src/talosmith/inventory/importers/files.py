@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Literal
 
 from talosmith.errors import TalosmithError
+from talosmith.files.regular import shown
+from talosmith.files.secret import create_secret
 from talosmith.inventory.create import IGNORED, SCHEMA_FOLDER
 from talosmith.inventory.importers.remarks import Remark
 from talosmith.inventory.json_schema import editor_schema
 from talosmith.inventory.load import check
 from talosmith.inventory.patch_folder import SCOPES
-from talosmith.inventory.regular_file import shown
-from talosmith.inventory.secure_file import create_secret
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from talosmith import sops
 from talosmith.errors import TalosmithError
-from talosmith.inventory import sops
+from talosmith.files.regular import FileTrouble, read_content, shown
 from talosmith.inventory.importers.yaml_text import dump_all
 from talosmith.inventory.parse import Unreadable, decode
-from talosmith.inventory.regular_file import FileTrouble, read_content, shown
 
 
 class Unusable(Exception):

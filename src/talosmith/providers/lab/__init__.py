@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from talosmith.lab.process import Made
 from talosmith.model.cluster import Cluster
 from talosmith.model.machines import Owner
 from talosmith.model.providers import Lab
 from talosmith.providers.lab.home import BackgroundLab
+from talosmith.providers.lab.process import Made
 from talosmith.providers.lab.provider import LabProvider
 
 __all__ = ["LabProvider", "lab_name", "lab_provider"]

@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 
 from talosmith.errors import Permanent, Temporary
-from talosmith.lab.client import LabClient
-from talosmith.lab.refusals import REFUSALS
+from talosmith.providers.lab.client import LabClient
+from talosmith.providers.lab.refusals import REFUSALS
 
 PATIENCE = 10.0  # seconds; the lab answers at once, or somebody wants to see what happens when it does not
 _UNAVAILABLE = "unavailable"

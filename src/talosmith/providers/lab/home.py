@@ -9,11 +9,11 @@ import anyio
 from anyio import to_thread
 
 from talosmith.errors import Permanent, Temporary, UsageError
-from talosmith.lab import process
-from talosmith.lab.client import LabClient
-from talosmith.lab.process import Made, Place
 from talosmith.providers.base import Finding
+from talosmith.providers.lab import process
 from talosmith.providers.lab.calls import LabCalls
+from talosmith.providers.lab.client import LabClient
+from talosmith.providers.lab.process import Made, Place
 
 T = TypeVar("T")
 

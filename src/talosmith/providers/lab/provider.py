@@ -14,11 +14,11 @@ from typing import Any
 import anyio
 
 from talosmith.errors import Permanent, Temporary
-from talosmith.lab.refusals import MachineExists, NoSuchMachine
 from talosmith.model.machines import CLUSTER_TAG, NODE_TAG, ROLE_TAG, Machine, MachineSpec, Owner
 from talosmith.model.secret import Secret
 from talosmith.providers.base import NO_HOST_CALLS, Finding
 from talosmith.providers.lab.home import Calls, Home
+from talosmith.providers.lab.refusals import MachineExists, NoSuchMachine
 
 _MIB = 1024**2
 _API_PORT = 50000

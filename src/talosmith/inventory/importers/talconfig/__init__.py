@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from talosmith.files.regular import shown
 from talosmith.inventory.importers.files import Imported
 from talosmith.inventory.importers.placing import Refuse, place
 from talosmith.inventory.importers.talconfig.addressing import find_addressing
@@ -17,7 +18,6 @@ from talosmith.inventory.importers.talconfig.node_documents import add_documents
 from talosmith.inventory.importers.talconfig.node_keys import NodeDraft, draft_node
 from talosmith.inventory.importers.talconfig.patches import Patches
 from talosmith.inventory.importers.talconfig.source import Talconfig, read_talconfig
-from talosmith.inventory.regular_file import shown
 from talosmith.inventory.sources import CLUSTER_FILE, NODES_FILE
 from talosmith.model.cluster import Role
 

@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from talosmith.errors import InventoryError, Problem
+from talosmith.files.regular import shown
 from talosmith.inventory.importers.reading import Unusable, read_bytes
 from talosmith.inventory.importers.remarks import Remarks
 from talosmith.inventory.importers.shape import fit
@@ -16,7 +17,6 @@ from talosmith.inventory.importers.talconfig.keys import SETTINGS, TALCONFIG
 from talosmith.inventory.importers.talconfig.variables import Variables, find_variables
 from talosmith.inventory.importers.yaml_text import Octal
 from talosmith.inventory.parse import Document, Path, Unreadable, parse
-from talosmith.inventory.regular_file import shown
 from talosmith.model.cluster import Role
 from talosmith.model.versions import RECOMMENDED, Version
 

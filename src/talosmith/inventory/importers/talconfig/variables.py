@@ -14,12 +14,12 @@ from typing import Any
 
 import yaml
 
+from talosmith import sops
 from talosmith.errors import TalosmithError
-from talosmith.inventory import sops
+from talosmith.files.regular import shown
 from talosmith.inventory.importers.reading import Unusable, read_bytes
 from talosmith.inventory.importers.shape import as_text
 from talosmith.inventory.parse import Unreadable, decode
-from talosmith.inventory.regular_file import shown
 
 ENVIRONMENT = "the environment"
 TALENV = ("talenv.yaml", "talenv.sops.yaml", "talenv.yml", "talenv.sops.yml")  # a later one wins

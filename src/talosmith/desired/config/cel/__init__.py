@@ -1,0 +1,1 @@
+"""CEL expressions in machine configs: parsed and type-checked, never run."""

@@ -1,0 +1,1 @@
+"""What talosctl validate complains about."""

@@ -1,0 +1,1 @@
+"""Patches: strategic merges, JSON patches, deletions."""

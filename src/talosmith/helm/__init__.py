@@ -1,0 +1,34 @@
+"""Renders Helm charts in pure Python, with Helm's semantics and without a cluster.
+
+render(LocalChart(path), Release("cilium", "kube-system"), values).objects
+"""
+
+from talosmith.helm.capabilities import Capabilities, capabilities
+from talosmith.helm.download import Client, Credentials
+from talosmith.helm.errors import ChartError, TemplateError
+from talosmith.helm.manifests import Hook, RenderedObject
+from talosmith.helm.overrides import Override
+from talosmith.helm.render import Release, Rendered
+from talosmith.helm.rendering import render
+from talosmith.helm.sources import ChartSource, LocalChart, RegistryChart, RepositoryChart
+from talosmith.helm.store import Store
+
+__all__ = [
+    "Capabilities",
+    "ChartError",
+    "ChartSource",
+    "Client",
+    "Credentials",
+    "Hook",
+    "LocalChart",
+    "Override",
+    "RegistryChart",
+    "Release",
+    "Rendered",
+    "RenderedObject",
+    "RepositoryChart",
+    "Store",
+    "TemplateError",
+    "capabilities",
+    "render",
+]

@@ -1,0 +1,86 @@
+"""Renders with a `helm` from PATH: for charts that our own renderer cannot do.
+
+Values go in by standard input, for they may hold secrets; the chart itself is written to a folder of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from talosmith.environment import for_children
+from talosmith.foreign_text import cleaned
+from talosmith.helm import manifests
+from talosmith.helm.capabilities import Capabilities
+from talosmith.helm.errors import ChartError
+from talosmith.helm.manifests import Hook
+from talosmith.helm.render import Release, Rendered
+
+_SOURCE = re.compile(r"# Source: (\S+)\n")
+_DEADLINE = 120
+
+
+def find() -> str | None:
+    """The helm on PATH."""
+    return shutil.which("helm")
+
+
+def render(
+    helm: str,
+    files: Mapping[str, bytes],
+    release: Release,
+    values: Mapping[str, Any],
+    cluster: Capabilities,
+    *,
+    check_schema: bool = True,
+) -> Rendered:
+    """What `helm template` makes of the chart."""
+    with tempfile.TemporaryDirectory(prefix="talosmith-chart-") as scratch:
+        for name, content in files.items():
+            path = Path(scratch, "chart", name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        command = [helm, "template", release.name, str(Path(scratch, "chart")), "--namespace", release.namespace]
+        command += ["--include-crds", "--kube-version", cluster.KubeVersion.Version, "--values", "-"]
+        command += [part for version in cluster.APIVersions for part in ("--api-versions", version)]
+        command += ["--is-upgrade"] if release.is_upgrade else []
+        command += [] if check_schema else ["--skip-schema-validation"]
+        try:
+            result = subprocess.run(
+                command,
+                input=json.dumps(values, ensure_ascii=False).encode(),
+                capture_output=True,
+                check=False,
+                timeout=_DEADLINE,
+                env=for_children(),
+            )
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            raise ChartError(f"{helm} did not render the chart: {type(problem).__name__}") from None
+    if result.returncode:
+        raise ChartError(f"{helm}: {cleaned(result.stderr.decode(errors='replace'))}")
+    return _read(result.stdout.decode(errors="replace"), Path(helm).name)
+
+
+def _read(output: str, helm: str) -> Rendered:
+    objects, hooks, crds = [], [], []
+    source = ""
+    for text in manifests.split(output):
+        told = _SOURCE.match(text)
+        if told:
+            source = told[1]
+        one = manifests.parse(source, text[told.end() :] if told else text)
+        if one is None or not one.content:
+            continue
+        if isinstance(one, Hook):
+            hooks.append(one)
+        elif "/crds/" in source:
+            crds.append(one)
+        else:
+            objects.append(one)
+    return Rendered(tuple(objects), tuple(hooks), tuple(crds), renderer=helm)

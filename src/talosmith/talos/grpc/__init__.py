@@ -1,0 +1,1 @@
+"""gRPC over TLS as Talos speaks it: connections, calls, what failed and why."""

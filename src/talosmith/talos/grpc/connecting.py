@@ -1,0 +1,179 @@
+"""Why a connection could not be made, told so that a person knows what to do.
+
+Python's errors name the library's view ("certificate verify failed"). What helps is the node's situation: it is off,
+it is in maintenance mode, it belongs to another cluster, its clock is wrong.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import ssl
+
+from talosmith.desired.validity import EXPIRED, NOT_YET_VALID, SET_CLOCKS, out_of_time_served
+from talosmith.foreign_text import cleaned
+from talosmith.reaching import certificate_at
+from talosmith.talos.address import Address
+from talosmith.talos.errors import (
+    ClockMismatch,
+    InMaintenance,
+    NotInMaintenance,
+    NotTalos,
+    NotTrusted,
+    Refused,
+    TalosError,
+    Unreachable,
+)
+from talosmith.talos.grpc import tls
+from talosmith.talos.grpc.http2 import NodeProtocol
+from talosmith.talos.grpc.trust import Trust, this_computers_clock
+
+IS_IT_TALOS = "Is this the address of a Talos node, and the port that of its API (50000)?"
+_IS_IT_ON = "Is the machine on, and is there a way to it from here (firewall, VPN, routes)?"
+
+# OpenSSL's numbers for what is wrong with a certificate.
+_WRONG_PURPOSE, _WRONG_NAMES = 26, (62, 64)
+_LOOK = 3.0  # seconds for a second look at a certificate, which only serves to say more
+_WAITED_FOR = {
+    "idle": "to connect",
+    "tcp": "the connection: nothing answers at this address",
+    "tls": "TLS: something accepts connections there, but says nothing",
+    "http2": "HTTP/2: TLS is set up, then nothing comes",
+}
+_OUT_OF_TIME_THERE = "ALERT_CERTIFICATE_EXPIRED"  # what Go sends for a certificate that is not yet valid, too
+_ALERTS = {
+    "UNKNOWN_CA": "was signed by another authority than the node's",
+    "BAD_CERTIFICATE": "is not acceptable to the node",
+    "UNSUPPORTED_CERTIFICATE": "is of a kind the node does not accept",
+    "CERTIFICATE_UNKNOWN": "is not acceptable to the node",
+    "DECRYPT_ERROR": "does not fit its key or authority",
+}
+
+
+def too_slow(node: str, stage: str, seconds: float) -> TalosError:
+    return Unreachable(
+        node,
+        f"waited {seconds:g} s for {_WAITED_FOR.get(stage, 'the connection')}",
+        hint=_IS_IT_ON,
+    )
+
+
+def failed(node: str, address: Address, stage: str, wrong: OSError, trust: Trust) -> TalosError:
+    if isinstance(wrong, ssl.SSLError):
+        return _tls(node, wrong, trust)
+    if isinstance(wrong, socket.gaierror):
+        return Unreachable(
+            node, f"the name {address.host} does not resolve: {wrong.strerror}", hint="Use the node's IP address."
+        )
+    if wrong.errno == errno.ECONNREFUSED:
+        return Unreachable(
+            node,
+            f"nothing listens on port {address.port}",
+            hint="The machine is up, Talos' API is not: it may still be booting, or this is another machine.",
+        )
+    if wrong.errno in (errno.EMFILE, errno.ENFILE):
+        return Unreachable(node, "this process has too many files open", hint="Raise the limit: ulimit -n 4096.")
+    where = "while setting up TLS" if stage != "tcp" else ""
+    what = f"the connection was cut {where}".strip() if isinstance(wrong, ConnectionError) else "no connection"
+    return Unreachable(node, f"{what}: {wrong.strerror or wrong}", hint=_IS_IT_ON)
+
+
+def _tls(node: str, wrong: ssl.SSLError, trust: Trust, certificate: bytes = b"") -> TalosError:
+    """`certificate`: the node's, where it was shown before the connection ended."""
+    reason = wrong.reason or str(wrong)
+    if "CERTIFICATE_REQUIRED" in reason:
+        if trust.with_certificate:
+            return Refused(node, "did not take our client certificate", hint="Is it a client certificate of Talos?")
+        return NotInMaintenance(
+            node,
+            "asks for a client certificate, so it is not in maintenance mode",
+            hint="It has a config already. Use the cluster's talosconfig or secrets, or reset the node.",
+        )
+    if _OUT_OF_TIME_THERE in reason:
+        shown = tls.describe(certificate) if certificate else None
+        theirs = f"; certificate of the node: {shown.validity}" if shown else ""
+        return ClockMismatch(
+            node,
+            "client certificate has expired or is not yet valid by the node's clock: "
+            f"{trust.our_validity}{theirs} (remote error: tls: expired certificate; {cleaned(reason)})",
+            hint=SET_CLOCKS,
+            said=reason,
+        )
+    for alert, meaning in _ALERTS.items():
+        if f"ALERT_{alert}" in reason:
+            return Refused(
+                node,
+                f"refuses our client certificate, which {meaning}",
+                hint="Is this talosconfig the one of this cluster, and are the clocks right on both sides?",
+                said=reason,
+            )
+    if isinstance(wrong, ssl.SSLEOFError | ssl.SSLZeroReturnError) or "EOF" in reason:
+        return Unreachable(node, "the connection was cut while setting up TLS", hint="The node may be rebooting.")
+    return NotTalos(node, f"does not speak TLS as Talos does ({cleaned(reason)})", hint=IS_IT_TALOS)
+
+
+def ended(node: str, protocol: NodeProtocol, trust: Trust) -> TalosError:
+    """The connection ended before HTTP/2 was set up."""
+    if isinstance(protocol.cause, ssl.SSLError):
+        return _tls(node, protocol.cause, trust, protocol.certificate)
+    if protocol.reason == "Protocol error":
+        return NotTalos(node, "answers with TLS, then with something that is not HTTP/2", hint=IS_IT_TALOS)
+    return Unreachable(
+        node,
+        f"the connection was cut as soon as it was made ({protocol.reason})",
+        hint="The node may be rebooting. If it stays so, the node may not accept our certificate.",
+    )
+
+
+async def not_trusted(
+    node: str, address: Address, wrong: ssl.SSLCertVerificationError, trust: Trust, seconds: float
+) -> TalosError:
+    """Looks at the certificate once more, without trusting it, to tell who answers."""
+    if wrong.verify_code in (EXPIRED, NOT_YET_VALID):
+        certificate = await _look(address, seconds)
+        said = out_of_time_served(wrong.verify_code, certificate, this_computers_clock())
+        return ClockMismatch(node, f"certificate {said}", hint=SET_CLOCKS)
+    if wrong.verify_code in _WRONG_NAMES:
+        return await _another_node(node, address, seconds)
+    if wrong.verify_code == _WRONG_PURPOSE:
+        return NotTrusted(
+            node, "shows a certificate that is not one of a node", hint="Somebody may be posing as the node."
+        )
+    certificate = await _look(address, seconds)
+    if not certificate or trust.issued(certificate):
+        return Unreachable(
+            node,
+            "showed a certificate that was not signed by this cluster's authority, then changed or went away",
+            hint="The node may be leaving maintenance mode, or entering it.",
+        )
+    shown = tls.describe(certificate)
+    if shown is not None and shown.of_maintenance:
+        return InMaintenance(
+            node,
+            f"is in maintenance mode, with the fingerprint {shown.fingerprint}",
+            hint="It has no config. Apply one first.",
+            said=shown.fingerprint,
+        )
+    issuer = f", but by {cleaned(shown.issuer)!r} (its key's fingerprint: {shown.fingerprint})" if shown else ""
+    return NotTrusted(
+        node,
+        f"shows a certificate that was not signed by this cluster's authority{issuer}",
+        hint="Either the node belongs to another cluster, or these secrets or this talosconfig do.",
+    )
+
+
+async def _another_node(node: str, address: Address, seconds: float) -> TalosError:
+    certificate = await _look(address, seconds)
+    shown = tls.describe(certificate) if certificate else None
+    others = cleaned(", ".join(shown.addresses)) if shown else ""
+    return NotTrusted(
+        node,
+        f"a node of this cluster answers, but its certificate is not for {address.host}"
+        + (f"; it is for {others}" if others else ""),
+        hint="Another node may have this address. Or add it to machine.certSANs.",
+    )
+
+
+async def _look(address: Address, seconds: float) -> bytes:
+    """The certificate; empty if none is shown."""
+    return await certificate_at(address.host, address.port, tls.open_context(), min(seconds, _LOOK))
