@@ -29,7 +29,7 @@ class DestroyOptions:
 def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan[Context]:
     plan = PlanBuilder[Context]("destroy", desired.cluster.name)
     forecast = Forecast(observed.etcd())
-    goes_on = _goes_on(desired, observed, options.selection)
+    goes_on = _goes_on(desired, observed, options)
     for name, seen in observed.everybody.items():
         if options.selection.targets and name not in options.selection.targets:
             continue
@@ -46,11 +46,19 @@ def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan
     return plan.freeze(options.selection)
 
 
-def _goes_on(desired: Desired, observed: Observed, selection: Selection) -> bool:
-    """Whether a control plane stays."""
-    others = [name for name, seen in observed.others.items() if seen.leads]
-    staying = {*(node.name for node in desired.controlplanes), *others} - set(selection.targets)
-    return bool(selection.targets and staying)
+def _goes_on(desired: Desired, observed: Observed, options: DestroyOptions) -> bool:
+    """Whether a control plane stays, or may stay: one that is not found may count on the etcd of the targets."""
+    targets = options.selection.targets
+    others = {name for name, seen in observed.others.items() if _may_be_controlplane(observed, name, seen, options)}
+    return bool(targets and {*(node.name for node in desired.controlplanes), *others} - {*targets})
+
+
+def _may_be_controlplane(observed: Observed, name: str, seen: NodeSeen, options: DestroyOptions) -> bool:
+    if isinstance(seen.machine, Unknown):
+        return seen.etcd is not None
+    if seen.machine is None:  # gone, if the provider lists machines; else only where it is, is not known
+        return not options.creates and name in members_by_name(observed)
+    return seen.leads
 
 
 def _may_go(plan: PlanBuilder[Context], name: str, seen: NodeSeen, options: DestroyOptions) -> bool:
