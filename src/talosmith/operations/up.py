@@ -35,6 +35,7 @@ class UpOptions:
     forgets_seeds: bool = False  # it gives machines a seed that can be taken away again
     missing_files: tuple[str, ...] = ("talosconfig", "kubeconfig")
     health_limit: float = 900.0
+    max_unavailable: int = 1  # workers that are disturbed at the same time
     host_calls: HostCalls = field(default_factory=dict)
 
 
@@ -53,8 +54,15 @@ def build(desired: Desired, observed: Observed, options: UpOptions) -> Plan[Cont
         _uncordon(plan, name, observed.nodes[name])
         if options.forgets_seeds:
             _seed(plan, name, observed.nodes[name], options)
-    resize(plan, desired, observed, possible=options.resizes, host_calls=options.host_calls.get("resize", ()))
-    change_config(plan, desired, observed)
+    resize(
+        plan,
+        desired,
+        observed,
+        possible=options.resizes,
+        host_calls=options.host_calls.get("resize", ()),
+        max_unavailable=options.max_unavailable,
+    )
+    change_config(plan, desired, observed, max_unavailable=options.max_unavailable)
     destroying = options.host_calls.get("destroy", ()) if options.creates else None
     remove_others(plan, desired, observed, forecast, destroying=destroying)
     _files(plan, desired, options)
