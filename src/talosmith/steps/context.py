@@ -14,10 +14,12 @@ from typing import Self
 import anyio
 
 from talosmith.desired.target import Desired, DesiredNode
+from talosmith.kube import Credentials as KubeCredentials
 from talosmith.kube import KubeClient
 from talosmith.model.machines import Machine
 from talosmith.observed.world import Observed
 from talosmith.providers.base import Provider
+from talosmith.talos import Credentials as TalosCredentials
 from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
 from talosmith.talos.address import Address, names_port
 
@@ -43,6 +45,7 @@ class Context:
     machines: dict[str, Machine] = field(default_factory=dict)
     turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
     disturbed: str = ""  # the control plane that was disturbed, until the gate has seen it come back
+    _kube_credentials: KubeCredentials | None = None
     _kube: KubeClient | None = None
     _kube_at: dict[str, KubeClient] = field(default_factory=dict)
 
@@ -60,8 +63,27 @@ class Context:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with anyio.CancelScope(shield=True):
-            for client in (*([self._kube] if self._kube else ()), *self._kube_at.values()):
+            for client in self._kube_clients:
                 await client.close()
+
+    async def exchange(self, talos: TalosCredentials, kube: KubeCredentials) -> None:
+        """Use these credentials for whatever is asked from now on, by whichever step; calls that run are finished.
+
+        For steps that rotate a CA or the client certificates. Nodes and clients that a step holds use them, too.
+        """
+        self.talos.exchange(talos)
+        self._kube_credentials = kube
+        for client in self._kube_clients:
+            await client.exchange(kube)
+
+    @property
+    def _kube_clients(self) -> list[KubeClient]:
+        return [*([self._kube] if self._kube else ()), *self._kube_at.values()]
+
+    def _kube_client(self, addresses: list[str]) -> KubeClient:
+        if self._kube_credentials is None:
+            self._kube_credentials = KubeCredentials.from_bundle(self.desired.bundle)
+        return KubeClient(addresses, self._kube_credentials)
 
     async def machine_now(self, name: str) -> Machine:
         """As the provider has it now: what is done to a machine changes what is known of it."""
@@ -115,12 +137,12 @@ class Context:
         """By the control planes themselves, never by the VIP."""
         if self._kube is None:
             addresses = [str(node.node.ip) for node in self.desired.controlplanes]
-            self._kube = KubeClient.from_bundle(self.desired.bundle, addresses)
+            self._kube = self._kube_client(addresses)
         return self._kube
 
     def kube_at(self, name: str) -> KubeClient:
         """The API of one control plane."""
         if name not in self._kube_at:
             host = Address.parse(self.address(name)).host
-            self._kube_at[name] = KubeClient.from_bundle(self.desired.bundle, [host])
+            self._kube_at[name] = self._kube_client([host])
         return self._kube_at[name]
