@@ -1,6 +1,7 @@
 """Rules across fields: each is one function that looks at the resolved cluster and says what is wrong with it.
 
-A new rule is one more function in `RULES`, or in the layout of the provider that it is about; a case in `tests/unit/inventory/cases/` proves it.
+A new rule is one more function in `RULES`, or in the layout of the provider that it is about; a case in
+`tests/unit/inventory/cases/` proves it.
 """
 
 from __future__ import annotations
