@@ -11,7 +11,7 @@ import pytest
 
 from talosmith.errors import Permanent
 from talosmith.steps.context import Context, RunOptions
-from talosmith.steps.nodes import FirstConfig
+from talosmith.steps.first_config import FirstConfig
 from tests.lab.observe_worlds import PATIENCE, LabWorld, desired_of, lab_world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -68,7 +68,7 @@ async def test_another_run_may_be_quicker_at_any_moment(
         await world.rest()
         await world.maintenance.forget(before.reach.talos("cp-1"))
 
-    monkeypatch.setattr("talosmith.steps.nodes.check_install_disk", meanwhile)
+    monkeypatch.setattr("talosmith.steps.first_config.check_install_disk", meanwhile)
     with anyio.fail_after(PATIENCE):
         await STEP.run(before, lambda text, hint="": told.append(text))
     assert "another run, or an earlier attempt, configures cp-1: waiting" in told

@@ -186,12 +186,12 @@ class Inventory(Services):
     kubernetes_version: FullVersion
     mac_index: Annotated[int, Field(ge=0, le=255)] = 0
     """fifth byte of the MAC addresses made here; clusters on one network need different ones"""
-    network: NetworkSection = NetworkSection()
-    controlplane: Nodes = NodeGroup()
-    workers: Nodes = NodeGroup()
-    image: Image = Image()
-    kubernetes: KubernetesSettings = KubernetesSettings()
-    talos: TalosSettings = TalosSettings()
+    network: NetworkSection = NetworkSection()  # whose defaults are read from text
+    controlplane: Nodes = NodeGroup.model_construct()
+    workers: Nodes = NodeGroup.model_construct()
+    image: Image = Image.model_construct()
+    kubernetes: KubernetesSettings = KubernetesSettings.model_construct()
+    talos: TalosSettings = TalosSettings.model_construct()
     patches: list[PatchEntry] = []
     """for all nodes, after those of the folder `patches/`"""
 

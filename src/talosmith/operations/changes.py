@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from talosmith.desired.config.compare import differing_paths
 from talosmith.desired.config.load import load
 from talosmith.desired.config.reboot import needs_reboot
-from talosmith.desired.target import Desired, DesiredNode
+from talosmith.desired.target import Desired, DesiredNode, StepConfig
 from talosmith.model.machines import Machine, MachineSpec
 from talosmith.model.secret import Secret
 from talosmith.observed.world import NodeSeen, Observed, Unknown
@@ -17,9 +17,10 @@ from talosmith.plan.gate import as_effect, judge
 from talosmith.plan.step import StepKey
 from talosmith.plan.turns import Turns
 from talosmith.providers.base import Capabilities
+from talosmith.steps.change_config import ChangeConfig
 from talosmith.steps.context import Context
 from talosmith.steps.machines import ResizeMachine, only_grows
-from talosmith.steps.nodes import ChangeConfig, Reboot
+from talosmith.steps.nodes import Reboot
 
 _NETWORK = (
     "machine.network", "LinkConfig", "BondConfig", "VLANConfig", "BridgeConfig", "DHCPv4Config", "DHCPv6Config",
@@ -94,12 +95,19 @@ def _change(
     paths: Sequence[str],
     rebooting: Sequence[str],
 ) -> None:
-    network = any(path.startswith(_NETWORK) for path in paths)
-    restarts = wanted.is_controlplane and not rebooting and any(map(_restarts_components, paths))
-    action = ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane, restarts)
+    action = config_change(wanted, paths, rebooting)
     reason = f"differs in {listed(paths)}" + (f"; {listed(rebooting)} takes a reboot" if rebooting else "")
     effect = _effect(observed, wanted) if rebooting else ""
     plan.add(action, reason, needs=_needs(turns, wanted, action.key, disturbing=bool(rebooting)), effect=effect)
+
+
+def config_change(
+    wanted: DesiredNode, paths: Sequence[str], rebooting: Sequence[str], own: StepConfig | None = None
+) -> ChangeConfig:
+    """The step that changes these fields; with `own`, to a config on the way to that of the inventory."""
+    network = any(path.startswith(_NETWORK) for path in paths)
+    restarts = wanted.is_controlplane and not rebooting and any(map(_restarts_components, paths))
+    return ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane, restarts, own)
 
 
 def _restarts_components(path: str) -> bool:

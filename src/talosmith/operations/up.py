@@ -24,9 +24,10 @@ from talosmith.steps.cluster import Healthy
 from talosmith.steps.context import Context
 from talosmith.steps.etcd import BootstrapEtcd, RemoveMember
 from talosmith.steps.files import WriteKubeconfig, WriteTalosconfig
+from talosmith.steps.first_config import FirstConfig
 from talosmith.steps.kubernetes import ControlPlaneUp, DeleteNode, Uncordon
 from talosmith.steps.machines import CreateMachine, ForgetSeed, PowerOn
-from talosmith.steps.nodes import FirstConfig, Joined, Reboot
+from talosmith.steps.nodes import Joined, Reboot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,13 @@ from typing import Self
 import anyio
 
 from talosmith.desired.target import Desired, DesiredNode
+from talosmith.kube import Credentials as KubeCredentials
 from talosmith.kube import KubeClient
 from talosmith.model.machines import Machine
 from talosmith.observed.reach import Reach
 from talosmith.observed.world import Observed
 from talosmith.providers.base import Provider
+from talosmith.talos import Credentials as TalosCredentials
 from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
 
 
@@ -44,6 +46,7 @@ class Context:
     turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
     disturbed: str = ""  # the control plane that was disturbed, until the gate has seen it come back
     reach: Reach = field(init=False)
+    _kube_credentials: KubeCredentials | None = None
     _kube: dict[tuple[str, ...], KubeClient] = field(default_factory=dict)  # by the hosts of control planes
 
     def __post_init__(self) -> None:
@@ -63,6 +66,16 @@ class Context:
         with anyio.CancelScope(shield=True):
             for client in self._kube.values():
                 await client.close()
+
+    async def exchange(self, talos: TalosCredentials, kube: KubeCredentials) -> None:
+        """Use these credentials for whatever is asked from now on, by whichever step; calls that run are finished.
+
+        For steps that rotate a CA or the client certificates. Nodes and clients that a step holds use them, too.
+        """
+        self.talos.exchange(talos)
+        self._kube_credentials = kube
+        for client in self._kube.values():
+            await client.exchange(kube)
 
     async def machine_now(self, name: str) -> Machine:
         """As the provider has it now: what is done to a machine changes what is known of it."""
@@ -107,5 +120,7 @@ class Context:
     def _kube_by(self, hosts: tuple[str, ...]) -> KubeClient:
         """A new client where machines that were created meanwhile have other hosts than planned."""
         if hosts not in self._kube:
-            self._kube[hosts] = KubeClient.from_bundle(self.desired.bundle, hosts)
+            if self._kube_credentials is None:
+                self._kube_credentials = KubeCredentials.from_bundle(self.desired.bundle)
+            self._kube[hosts] = KubeClient(list(hosts), self._kube_credentials)
         return self._kube[hosts]

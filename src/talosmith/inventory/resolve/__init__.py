@@ -88,7 +88,7 @@ def _kubernetes(inventory: Inventory, nodes: tuple[Node, ...]) -> KubernetesSett
     no_workers = all(node.role == "controlplane" for node in nodes)
     return said.model_copy(
         update={
-            "cni": said.cni or Cni(name="none" if brings_network else "flannel"),
+            "cni": said.cni or Cni.model_construct(name="none" if brings_network else "flannel"),
             "kube_proxy": said.kube_proxy if said.kube_proxy is not None else not brings_network,
             "schedule_on_controlplanes": no_workers
             if said.schedule_on_controlplanes is None
