@@ -38,7 +38,10 @@ def plan(
 
     async def run() -> int:
         async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
-            made = await session.plan_up(selection)
+            observed = await session.observe()
+            from talosmith.operations import up  # after the first question, as all that only its answer needs
+
+            made = await session.plan(up, up.UpOptions(selection=selection), observed)
         show(made, output)
         if out is not None:
             replace_file(out, (as_json(made.as_data()) + "\n").encode())

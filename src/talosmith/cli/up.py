@@ -78,7 +78,11 @@ def up(
                 "up", force_unlock=force_unlock, wait=wait, waiting=operating.told_waiting
             ) as lock:
                 operating.told_taking_over(lock, forced=bool(force_unlock))
-                plan = await session.plan_up(selection, health_limit=health_limit)
+                observed = await session.observe()
+                from talosmith.operations import up as operation
+
+                options = operation.UpOptions(selection=selection, health_limit=health_limit)
+                plan = await session.plan(operation, options, observed)
                 operating.refuse_blocked(plan)
                 if plan.empty:
                     await session.health(say, health_limit)  # a run that was killed may have left that out
