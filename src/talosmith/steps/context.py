@@ -9,19 +9,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
 
 from talosmith.desired.target import Desired, DesiredNode
-from talosmith.kube import Credentials as KubeCredentials
-from talosmith.kube import KubeClient
 from talosmith.model.machines import Machine
 from talosmith.observed.reach import Reach
 from talosmith.observed.world import Observed
 from talosmith.providers.base import Provider
 from talosmith.talos import Credentials as TalosCredentials
 from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
+
+if TYPE_CHECKING:
+    from talosmith.kube import Credentials as KubeCredentials
+    from talosmith.kube import KubeClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +121,10 @@ class Context:
 
     def _kube_by(self, hosts: tuple[str, ...]) -> KubeClient:
         """A new client where machines that were created meanwhile have other hosts than planned."""
+        from talosmith.kube import Credentials, KubeClient
+
         if hosts not in self._kube:
             if self._kube_credentials is None:
-                self._kube_credentials = KubeCredentials.from_bundle(self.desired.bundle)
+                self._kube_credentials = Credentials.from_bundle(self.desired.bundle)
             self._kube[hosts] = KubeClient(list(hosts), self._kube_credentials)
         return self._kube[hosts]
