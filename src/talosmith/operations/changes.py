@@ -15,6 +15,7 @@ from talosmith.operations.in_place import listed, refusal, remarks
 from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.gate import as_effect, judge
 from talosmith.plan.step import StepKey
+from talosmith.providers.base import Capabilities
 from talosmith.steps.context import Context
 from talosmith.steps.machines import ResizeMachine, only_grows
 from talosmith.steps.nodes import ChangeConfig, Reboot
@@ -115,9 +116,7 @@ def resize(
     plan: PlanBuilder[Context],
     desired: Desired,
     observed: Observed,
-    *,
-    possible: bool,
-    host_calls: tuple[str, ...] = (),
+    can: Capabilities,
 ) -> None:
     turns = _Turns(plan, desired, observed)
     for wanted in desired.nodes.values():
@@ -127,11 +126,11 @@ def resize(
         change = _difference(machine, wanted.machine)
         if _shrinks(machine, wanted.machine):
             plan.block(f"{wanted.name} would get smaller or fewer disks; that loses data: replace the node instead")
-        elif change and not possible:
+        elif change and not can.resizes:
             plan.note(f"{wanted.name}: {change}; this provider cannot change it in place")
         elif change:
             running = only_grows(machine, wanted.machine)
-            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running, host_calls)
+            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running, can.calls("resize"))
             needs = turns.take(wanted, action.key, disturbing=not running)
             effect = "" if running else _effect(observed, wanted)
             plan.add(action, "the inventory says so", needs=needs, effect=effect)
