@@ -11,9 +11,10 @@ The library's way in and the command line's only one:
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -30,15 +31,17 @@ from talosmith.engine.lock import ClusterLock
 from talosmith.engine.runner import Outcome
 from talosmith.engine.runner import run as run_plan
 from talosmith.engine.stopping import Stopping
-from talosmith.errors import Permanent, UsageError, no_such
+from talosmith.errors import Permanent, TalosmithError, UsageError, no_such
 from talosmith.events import Event, Events, Listener
 from talosmith.inventory import load
 from talosmith.inventory.sources import find
 from talosmith.kube import KubeClient
 from talosmith.model.cluster import Cluster
+from talosmith.model.machines import Machine
 from talosmith.observed.conditions import Check, Verdict
 from talosmith.observed.health import between_looks, look_once, wait_healthy
 from talosmith.observed.observe import observe
+from talosmith.observed.reach import Reach
 from talosmith.observed.world import Observed, Unknown
 from talosmith.operations.operation import Chosen, Facts, Operation
 from talosmith.plan.builder import Selection
@@ -112,19 +115,33 @@ class Session:
         """What an operation, a module of `talosmith.operations`, would do now."""
         observed = await self.observe()
         _check_targets(options.selection, observed)
-        facts = Facts(capabilities=capabilities(self.provider), missing_files=self._missing_files())
+        missing = self._missing_files(Reach(self.cluster, observed.machines))
+        facts = Facts(capabilities=capabilities(self.provider), missing_files=missing)
         return self._timed(operation.build(self.desired, observed, options, facts))
 
     async def health(self, report: Callable[[str], None], limit: float = 0.0) -> list[tuple[Check, Verdict]]:
         """All conditions of a healthy cluster. With a limit they are waited for; `Unhealthy` is raised at its end."""
-        addresses = [str(node.ip) for node in self.cluster.controlplanes]
-        async with KubeClient.from_bundle(self.desired.bundle, addresses) as kube:
-            found = await look_once(self.desired, self.talos, kube)
+        reach = Reach(self.cluster, await self._machines())
+        look = partial(look_once, self.desired, self.talos, reach=reach)
+        async with KubeClient.from_bundle(self.desired.bundle, reach.kubernetes_hosts) as kube:
+            found = await look(kube)
             if limit and not all(verdict.ok for _, verdict in found):
                 between = between_looks(simulated=self.provider.simulated)
-                await wait_healthy(self.desired, self.talos, kube, report=report, limit=limit, between=between)
-                found = await look_once(self.desired, self.talos, kube)
+                await wait_healthy(
+                    self.desired, self.talos, kube, reach=reach, report=report, limit=limit, between=between
+                )
+                found = await look(kube)
         return found
+
+    async def _machines(self) -> Mapping[str, Machine]:
+        """Those that were observed, or that the provider has; where none can be asked, nodes are where planned."""
+        if self.observed is not None:
+            return self.observed.machines
+        if not self.provider.creates:  # it would look for the machines by their nodes
+            return {}
+        with suppress(TalosmithError):
+            return {machine.name: machine for machine in await self.provider.find()}
+        return {}
 
     async def console(self, name: str, lines: int) -> str:
         """The last lines that a node's machine wrote on its console."""
@@ -161,9 +178,9 @@ class Session:
                 found = await self.provider.preflight(new)
         return found
 
-    def _missing_files(self) -> tuple[str, ...]:
+    def _missing_files(self, reach: Reach) -> tuple[str, ...]:
         serving = {
-            TALOSCONFIG: talosconfig_serves(self.folder / TALOSCONFIG, self.desired),
+            TALOSCONFIG: talosconfig_serves(self.folder / TALOSCONFIG, self.desired, reach),
             KUBECONFIG: kubeconfig_serves(self.folder / KUBECONFIG, self.desired),
         }
         return tuple(name for name, serves in serving.items() if not serves)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from talosmith.observed.world import EtcdSeen, Unknown
@@ -90,13 +90,16 @@ def test_destroy(size: tuple[int, int], world: dict[str, Any], etcd: dict[str, A
 
 @settings(max_examples=100, deadline=None)
 @given(sizes, worlds, etcds, st.booleans(), st.sets(st.sampled_from(names), min_size=1))
+@example((1, 0), {"cp-1": "ready", "cp-2": "unknown"}, {"still": [], "alarms": []}, False, {"cp-1"})
+@example((1, 0), {"cp-1": "ready", "cp-2": "gone"}, {"still": ["cp-2"], "alarms": []}, False, {"cp-1"})
 def test_some_nodes_are_destroyed(
     size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], creates: bool, targets: set[str]
 ) -> None:
     """As long as a control plane stays, nobody goes whom etcd counts, and nobody of whom that is not known."""
     wanted = desired({"controlplane": size[0], "workers": size[1]})
     seen = observed(wanted, world, etcd=etcd, api=None)
-    there = {*seen.nodes, *(name for name, one in seen.others.items() if one.machine is not None)}
+    unlisted = set() if creates else members(seen)  # machines that no provider lists: gone, or not found
+    there = {*seen.nodes, *(name for name, one in seen.others.items() if one.machine is not None or name in unlisted)}
     leading = {name for name in there if name.startswith("cp")}
     assume(targets <= {*seen.nodes, *seen.others} and not leading <= targets)
     options = destroy.DestroyOptions(selection=Selection(targets=tuple(sorted(targets))))

@@ -49,17 +49,15 @@ def shown_config(configs: MachineConfigs, node: Node) -> str:
     return emit(redact(configs.render(node).documents))
 
 
-def talosconfig_text(cluster: Cluster, bundle: Bundle, roles: Sequence[str], lifetime: timedelta) -> bytes:
-    addresses = talosconfig_endpoints(cluster)
+def talosconfig_text(
+    cluster: Cluster, bundle: Bundle, roles: Sequence[str], lifetime: timedelta, *, endpoints: Sequence[str] = ()
+) -> bytes:
+    """`endpoints`: where control planes are reached, if not at their own addresses, which nodes are named by."""
+    own = [str(node.ip) for node in cluster.controlplanes]
     made = new_talosconfig(
-        cluster.name, bundle.os, roles=roles, lifetime=lifetime, endpoints=addresses, nodes=addresses[:1]
+        cluster.name, bundle.os, roles=roles, lifetime=lifetime, endpoints=endpoints or own, nodes=own[:1]
     )
     return made.to_text().reveal().encode()
-
-
-def talosconfig_endpoints(cluster: Cluster) -> list[str]:
-    """The control planes themselves: the VIP needs etcd, the Talos API does not."""
-    return [str(node.ip) for node in cluster.controlplanes]
 
 
 def seed_files(configs: MachineConfigs, node: Node) -> dict[str, bytes]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from talosmith.desired.bundle import Bundle
-from talosmith.desired.config.emit import canonical
+from talosmith.desired.config.emit import canonical, emit
 from talosmith.desired.machine import MachineConfigs
 from talosmith.model.cluster import Cluster, Node
 from talosmith.model.machines import MachineSpec, Owner
@@ -31,6 +31,25 @@ class DesiredNode:
     @property
     def is_controlplane(self) -> bool:
         return self.node.role == "controlplane"
+
+
+@dataclass(frozen=True, slots=True)
+class StepConfig:
+    """A machine config that a step carries itself, as upgrades and rotations need it between the old and the new.
+
+    `phase` tells the configs of one node and plan apart. Only phase and digest are shown: plans are compared by them.
+    """
+
+    phase: str
+    config: Secret
+    digest: str
+
+    @classmethod
+    def of(cls, phase: str, documents: Sequence[Mapping[str, Any]]) -> StepConfig:
+        return cls(phase, Secret(emit(documents)), config_digest(documents))
+
+    def __str__(self) -> str:
+        return f" ({self.phase}, {self.digest[:16]})"
 
 
 class Desired:

@@ -97,6 +97,10 @@ class KubeClient:
     ) -> None:
         await self.close()
 
+    async def exchange(self, credentials: Credentials) -> None:
+        """Use these from now on. Answers that are awaited or read come by the connections of the old ones."""
+        await self._caller.exchange(credentials)
+
     async def close(self) -> None:
         await self._caller.close()
 

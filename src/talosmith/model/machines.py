@@ -57,7 +57,8 @@ class Machine:
     name: str  # the node's name in the inventory, from its tags
     role: Role
     power: Power = "unknown"
-    addresses: tuple[str, ...] = ()  # where its Talos API may be reached now, `host` or `host:port`; best first
+    addresses: tuple[str, ...] = ()  # its own, now, leases among them; best first
+    endpoint: str = ""  # `host` or `host:port` where it is reached from here, if not at its addresses: a public one
     fingerprint: str = ""  # of its maintenance certificate, if the provider can tell
     cpu: int | None = None
     ram_mib: int | None = None

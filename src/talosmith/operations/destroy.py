@@ -12,7 +12,7 @@ from talosmith.model.machines import Machine
 from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.operations.operation import Facts, Options
 from talosmith.operations.removal import Forecast, concerns_etcd, members_by_name, take_out
-from talosmith.plan.builder import PlanBuilder, Selection
+from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.step import Plan
 from talosmith.providers.base import Capabilities
 from talosmith.steps.context import Context
@@ -29,7 +29,7 @@ def build(desired: Desired, observed: Observed, options: DestroyOptions, facts: 
     can = facts.capabilities
     plan = PlanBuilder[Context]("destroy", desired.cluster.name)
     forecast = Forecast(observed.etcd())
-    goes_on = _goes_on(desired, observed, options.selection)
+    goes_on = _goes_on(desired, observed, options, can)
     for name, seen in observed.everybody.items():
         if options.selection.targets and name not in options.selection.targets:
             continue
@@ -46,11 +46,19 @@ def build(desired: Desired, observed: Observed, options: DestroyOptions, facts: 
     return plan.freeze(options.selection)
 
 
-def _goes_on(desired: Desired, observed: Observed, selection: Selection) -> bool:
-    """Whether a control plane stays."""
-    others = [name for name, seen in observed.others.items() if seen.leads]
-    staying = {*(node.name for node in desired.controlplanes), *others} - set(selection.targets)
-    return bool(selection.targets and staying)
+def _goes_on(desired: Desired, observed: Observed, options: DestroyOptions, can: Capabilities) -> bool:
+    """Whether a control plane stays, or may stay: one that is not found may count on the etcd of the targets."""
+    targets = options.selection.targets
+    others = {name for name, seen in observed.others.items() if _may_be_controlplane(observed, name, seen, can)}
+    return bool(targets and {*(node.name for node in desired.controlplanes), *others} - {*targets})
+
+
+def _may_be_controlplane(observed: Observed, name: str, seen: NodeSeen, can: Capabilities) -> bool:
+    if isinstance(seen.machine, Unknown):
+        return seen.etcd is not None
+    if seen.machine is None:  # gone, if the provider lists machines; else only where it is, is not known
+        return not can.creates and name in members_by_name(observed)
+    return seen.leads
 
 
 def _may_go(plan: PlanBuilder[Context], name: str, seen: NodeSeen, can: Capabilities) -> bool:

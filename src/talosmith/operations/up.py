@@ -24,14 +24,16 @@ from talosmith.steps.cluster import Healthy
 from talosmith.steps.context import Context
 from talosmith.steps.etcd import BootstrapEtcd, RemoveMember
 from talosmith.steps.files import WriteKubeconfig, WriteTalosconfig
+from talosmith.steps.first_config import FirstConfig
 from talosmith.steps.kubernetes import ControlPlaneUp, DeleteNode, Uncordon
 from talosmith.steps.machines import CreateMachine, ForgetSeed, PowerOn
-from talosmith.steps.nodes import FirstConfig, Joined, Reboot
+from talosmith.steps.nodes import Joined, Reboot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpOptions(Options):
     health_limit: float = 900.0
+    max_unavailable: int = 1  # workers that are disturbed at the same time
 
 
 def build(desired: Desired, observed: Observed, options: UpOptions, facts: Facts) -> Plan[Context]:
@@ -50,8 +52,8 @@ def build(desired: Desired, observed: Observed, options: UpOptions, facts: Facts
         _uncordon(plan, name, observed.nodes[name])
         if can.forgets_seeds:
             _seed(plan, name, observed.nodes[name], can)
-    resize(plan, desired, observed, can)
-    change_config(plan, desired, observed)
+    resize(plan, desired, observed, can, max_unavailable=options.max_unavailable)
+    change_config(plan, desired, observed, max_unavailable=options.max_unavailable)
     remove_others(plan, desired, observed, forecast, can)
     _files(plan, desired, facts.missing_files)
     _health(plan, options)

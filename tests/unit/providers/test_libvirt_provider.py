@@ -20,9 +20,9 @@ from talosmith.providers import provider_for
 from talosmith.providers.libvirt import LibvirtProvider, connection, seed_iso
 from talosmith.providers.libvirt.changes import needs_restart, refuse_less
 from talosmith.providers.libvirt.networks import Network
-from talosmith.steps import nodes
+from talosmith.steps import first_config
+from talosmith.steps.first_config import _console
 from talosmith.steps.machines import ResizeMachine
-from talosmith.steps.nodes import _console
 from talosmith.steps.waiting import StoppedWaiting
 
 OWNER = Owner("dev", "0123456789abcdef")
@@ -150,7 +150,7 @@ class Silent:
 async def test_a_wait_that_gets_long_is_told_with_the_console_and_the_way_out(
     monkeypatch: pytest.MonkeyPatch, after: float, told: str, way_out: str
 ) -> None:
-    monkeypatch.setattr(nodes, "_CONSOLE_AFTER", after)
+    monkeypatch.setattr(first_config, "_CONSOLE_AFTER", after)
     reports: list[tuple[str, str]] = []
     context: Any = SimpleNamespace(
         provider=Consoles("kernel panic\n"),
@@ -159,7 +159,7 @@ async def test_a_wait_that_gets_long_is_told_with_the_console_and_the_way_out(
         stop_wanted=lambda: bool(reports),
     )
     with pytest.raises(StoppedWaiting):
-        await nodes.FirstConfig("cp-1").run(context, lambda text, hint="": reports.append((text, hint)))
+        await first_config.FirstConfig("cp-1").run(context, lambda text, hint="": reports.append((text, hint)))
     ((said, hint),) = reports
     assert said == f"waiting for Talos with its config: nobody answers{told}"
     assert way_out in hint and bool(hint) == bool(way_out)
