@@ -16,10 +16,8 @@ from talosmith.steps.context import Context
 
 @dataclass(frozen=True, slots=True)
 class _OnResource(OnCluster):
-    """`settings`: each with its value before and after."""
-
     resource: ResourceKey
-    settings: tuple[SettingChange, ...] = ()
+    changed: tuple[SettingChange, ...] = ()
 
     area: ClassVar[str] = "resource"
     stage: ClassVar[Stage] = "resources"
@@ -32,6 +30,10 @@ class _OnResource(OnCluster):
     @property
     def key(self) -> StepKey:
         return self.key_for(self.resource)
+
+    @property
+    def settings(self) -> tuple[SettingChange, ...]:
+        return self.changed
 
     def describe(self) -> str:
         return f"{self.verb} {self.resource}"

@@ -119,7 +119,7 @@ class LibvirtHarness:
 
         source = Source(str(self.image))
         cache = self.image.parent / "cache"
-        wishes = Wishes(self.section, seed, lambda _: source, self.network, cache, self.patience)
+        wishes = Wishes(self.section, seed, lambda _: source, self.network, cache, self.patience, sources=(source,))
         return LibvirtProvider(self.owner, self.host(), wishes)
 
     def spec(self, name: str, role: Role = "worker") -> MachineSpec:
