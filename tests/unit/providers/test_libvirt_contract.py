@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from talosmith.model.providers import Libvirt
 from talosmith.providers.contract import CreatingProviderContract
-from tests.unit.providers.libvirt_harness import LibvirtHarness
+from talosmith.providers.libvirt.networks import Network
+from talosmith.providers.resource_contract import ResourceContract
+from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("libvirt_library")]
 
@@ -26,6 +29,7 @@ def image(tmp_path: Path) -> Path:
 async def harness(image: Path) -> AsyncIterator[LibvirtHarness]:
     made = LibvirtHarness(image)
     made.clear()
+    await made.stand()
     await made.provider().create(made.spec("cp-1", "controlplane"))
     yield made
     made.clear()
@@ -52,3 +56,15 @@ class TestLibvirtProvider(CreatingProviderContract):
         harness.connection.defineXML(text)
         assert [one.name for one in await harness.provider().find()] == ["cp-1"]
         assert (await harness.provider().create(harness.spec("cp-1", "controlplane"))).id == machine.id
+
+
+class TestLibvirtResources(ResourceContract):
+    """A network, a pool and an image of the cluster's own."""
+
+    @pytest.fixture
+    async def harness(self, image: Path, tmp_path: Path) -> AsyncIterator[LibvirtHarness]:
+        section = Libvirt(uri=TEST_DRIVER, pool="own-pool", pool_path=str(tmp_path / "pool"), network="own-network")
+        made = LibvirtHarness(image, section, network=Network("own-network", OWNER, "nat", "192.0.2.1", 24))
+        made.clear()
+        yield made
+        made.clear()

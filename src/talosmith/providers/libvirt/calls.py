@@ -40,7 +40,7 @@ CHANGING: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "virStorageVol.delete machine": (_CREATE, _SEED, _DESTROY, _DELETE_POOL),
         "virStoragePool.createXML image": _MAKE_IMAGE,
         "virStorageVol.upload image": _MAKE_IMAGE,
-        "virStorageVol.delete image": (*_MAKE_IMAGE, _DELETE_IMAGE, _DELETE_POOL),  # one that was cut off, too
+        "virStorageVol.delete image": (*_MAKE_IMAGE, _DELETE_IMAGE),  # one that was cut off, too
         "virConnect.storagePoolDefineXML": _MAKE_POOL,
         "virStoragePool.build": _MAKE_POOL,
         "virStoragePool.setAutostart": _MAKE_POOL,

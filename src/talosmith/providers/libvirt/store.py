@@ -7,6 +7,7 @@ that nobody else uses, so one that is there already was made by the try before.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -117,10 +118,6 @@ class Store:
             return
         switch_on(pool)
         self.delete_leftovers(connection, pool)
-        for volume in listed(pool):
-            whose, digest = claimed(volume.name)
-            if whose == self.owner.id:
-                self.delete_image(pool, digest)
         if not listed(pool):
             pool.destroy()
             pool.delete()
@@ -265,7 +262,7 @@ class Store:
         try:
             pool.createXML(render_volume(volume))
         except libvirt().libvirtError as error:
-            if code_of(error) == VOLUME_EXISTS or "exists already" in str(error):
+            if code_of(error) == VOLUME_EXISTS or re.search("exists already|already exists", str(error)):
                 return False
             raise
         return True
