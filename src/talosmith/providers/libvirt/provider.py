@@ -126,7 +126,7 @@ class LibvirtProvider:
         return await self._resources.create(spec, known)
 
     async def update_resource(self, found: Resource, spec: ResourceSpec, known: Known) -> Resource:
-        return await self._resources.update(found, spec, known)
+        return await self._resources.change(found, spec, known)
 
     async def delete_resource(self, found: Resource) -> None:
         await self._resources.delete(found)
