@@ -86,11 +86,15 @@ async def create_all(provider: ProviderWithResources, *, members: bool = True) -
 
 
 async def delete_all(provider: ProviderWithResources, owner: Owner) -> None:
-    """All of this cluster's, in the reverse order of needs."""
+    """All of this cluster's in the reverse order of needs: machines before what they stand on, and after groups."""
     left = {one.key: one for one in await provider.find_resources() if owner.owns(one.tags)}
     while left:
-        key = next(key for key in left if not any(key in other.needs for other in left.values()))
-        found = left.pop(key)
+        free = [key for key in left if not any(key in other.needs for other in left.values())]
+        early = [key for key in free if left[key].members]
+        if not early and not any(one.members for one in left.values()):
+            for machine in await provider.find():
+                await persist(lambda machine=machine: provider.destroy(machine))  # type: ignore[misc]
+        found = left.pop((early or free)[0])
         await persist(lambda found=found: provider.delete_resource(found))  # type: ignore[misc]
 
 
