@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from talosmith.model.providers import Libvirt
+from talosmith.model.resources import ResourceSpec
+from talosmith.providers.base import Known
 from talosmith.providers.contract import CreatingProviderContract
-from talosmith.providers.libvirt.networks import Network
+from talosmith.providers.libvirt.networks import Network, render_network
+from talosmith.providers.libvirt.storage import Pool, is_image, pool_uuid, render_pool
 from talosmith.providers.resource_contract import ResourceContract
 from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
 
@@ -68,3 +71,28 @@ class TestLibvirtResources(ResourceContract):
         made.clear()
         yield made
         made.clear()
+
+    async def test_what_a_killed_run_has_left_is_finished(self, harness: LibvirtHarness) -> None:
+        """A network and a pool that were defined and not started; later a claim of an image that was not uploaded."""
+        assert harness.network is not None
+        connection, provider, known = harness.connection, harness.provider(), Known(resources={}, machines={})
+        network, pool, image = provider.resources()
+        connection.networkDefineXML(render_network(harness.network))
+        defined = Pool(pool.name, "dir", harness.section.pool_path or "", uuid=pool_uuid(OWNER, pool.name))
+        connection.storagePoolDefineXML(render_pool(defined))
+        for spec in (network, pool):
+            await self._finish(harness, spec, ["active: no → yes", "autostart: no → yes"])
+        await provider.create_resource(image, known)
+        (name,) = [name for name in harness.volumes() if is_image(name)]
+        connection.storagePoolLookupByName(pool.name).storageVolLookupByName(name).delete()
+        await self._finish(harness, image, ["uploaded: no → yes"])
+        assert name in harness.volumes()
+
+    async def _finish(self, harness: LibvirtHarness, spec: ResourceSpec, changes: list[str]) -> None:
+        provider = harness.provider()
+        (found,) = [one for one in await provider.find_resources() if one.key == spec.key]
+        assert harness.owner.owns(found.tags), "known as ours, also while it is off"
+        difference = provider.difference(found, spec)
+        assert (difference.change, [str(one) for one in difference.settings]) == ("update", changes)
+        mended = await provider.update_resource(found, spec, Known(resources={}, machines={}))
+        assert provider.difference(mended, spec).change == "none"
