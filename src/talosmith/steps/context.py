@@ -15,8 +15,9 @@ import anyio
 
 from talosmith.desired.target import Desired, DesiredNode
 from talosmith.model.machines import Machine
+from talosmith.model.resources import Resource, ResourceKey
 from talosmith.observed.reach import Reach
-from talosmith.observed.world import Observed
+from talosmith.observed.world import Observed, ResourcesSeen
 from talosmith.providers.base import Provider
 from talosmith.talos import Credentials as TalosCredentials
 from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
@@ -45,6 +46,7 @@ class Context:
     told: Callable[[str], None] = lambda text: None
     stop_wanted: Callable[[], bool] = lambda: False  # asked to stop at a safe point
     machines: dict[str, Machine] = field(default_factory=dict)
+    resources: dict[ResourceKey, Resource] = field(default_factory=dict)
     turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
     disturbed: str = ""  # the control plane that was disturbed, until the gate has seen it come back
     reach: Reach = field(init=False)
@@ -55,8 +57,10 @@ class Context:
         self.reach = Reach(self.desired.cluster, self.machines)
 
     def know(self, observed: Observed) -> None:
-        """The machines as they were last seen."""
+        """The machines and resources as they were last seen."""
         self.machines.update(observed.machines)
+        if isinstance(observed.resources, ResourcesSeen):
+            self.resources.update(observed.resources.found)
 
     async def __aenter__(self) -> Self:
         self.kube()  # what it takes to make one is better done now than when everybody waits for it
