@@ -1,6 +1,6 @@
 """What every provider of machines can do, and the abilities that some have besides.
 
-`providers/contract.py` holds the tests that each must pass. All of them keep three rules: machines are found by their
+`tests/provider_contract.py` holds the tests that each must pass. All of them keep three rules: machines are found by their
 tags alone, what does not carry this cluster's tags is never touched, and asking twice comes to the same as once.
 """
 

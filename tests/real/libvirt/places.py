@@ -19,10 +19,10 @@ from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.wishes import Wishes
-from talosmith.providers.resource_contract import create_all, delete_all
 from tests.machine_specs import machine_spec, with_settings
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.waking import Waking, ask
+from tests.resource_contract import create_all, delete_all
 from tests.waiting import comes_true
 
 OWNER = Owner("real", "00112233445566aa")

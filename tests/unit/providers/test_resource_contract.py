@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from talosmith.providers.resource_contract import ResourceContract
 from tests.cloud import CloudHarness
+from tests.resource_contract import ResourceContract
 
 pytestmark = pytest.mark.anyio
 

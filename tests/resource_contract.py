@@ -1,4 +1,3 @@
-# ruff: noqa: S101 - these are tests
 """What every provider with resources must keep to, as tests, beside `contract.py` for machines.
 
     class TestResources(ResourceContract):
@@ -21,7 +20,7 @@ from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.resources import Resource, ResourceKey, ResourceSpec
 from talosmith.plan.step import StepKey
 from talosmith.providers.base import HasResources, Known
-from talosmith.providers.contract import persist
+from tests.provider_contract import persist
 
 
 class ProviderWithResources(HasResources, Protocol):
