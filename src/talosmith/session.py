@@ -10,6 +10,7 @@ The library's way in and the command line's only one:
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -17,8 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-
-import anyio
 
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.secrets_file import Secrets, create_secrets, has_secrets, read_secrets
@@ -37,7 +36,7 @@ from talosmith.inventory.sources import find
 from talosmith.kube import KubeClient
 from talosmith.model.cluster import Cluster
 from talosmith.observed.conditions import Check, Verdict
-from talosmith.observed.health import between_looks, look_once, wait_healthy
+from talosmith.observed.health import look_once, wait_healthy
 from talosmith.observed.observe import observe
 from talosmith.observed.world import Observed, Unknown
 from talosmith.operations import destroy, up
@@ -49,6 +48,7 @@ from talosmith.steps.context import Context, RunOptions
 from talosmith.steps.files import KUBECONFIG, TALOSCONFIG, kubeconfig_serves, talosconfig_serves
 from talosmith.steps.merging import merge_kubeconfig, merge_talosconfig, users_kubeconfig, users_talosconfig
 from talosmith.talos import Limits, MaintenanceClient, TalosClient
+from talosmith.waiting import between_looks, limited
 
 _LIMITS = Limits(connect_timeout=5.0)
 _LOOK = "see `talosmith status`"
@@ -177,11 +177,11 @@ class Session:
             or (isinstance(seen.stage, Unknown) and not running and not self.provider.creates)
         ]
         found = await self.provider.preflight(new)
-        with anyio.move_on_after(patience):
+        async with limited(patience):
             while silent := [finding for finding in found if finding.transient]:
                 for finding in silent:
                     waiting(finding)
-                await anyio.sleep(_LOOK_AGAIN)
+                await asyncio.sleep(_LOOK_AGAIN)
                 found = await self.provider.preflight(new)
         return found
 

@@ -10,11 +10,11 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from talosmith.engine.failures import explained, timed_out
-from talosmith.engine.retry import pause
 from talosmith.engine.stopping import Stopping
 from talosmith.errors import TalosmithError, Temporary
 from talosmith.events import EventKind
 from talosmith.plan.step import C, Step
+from talosmith.waiting import retry_pause
 
 # Done, and whether there was something to do; failed; or left, because the run is to stop.
 Ended = bool | TalosmithError | None
@@ -66,7 +66,7 @@ class Tries(Generic[C]):
             if not isinstance(ended, Temporary):
                 return ended
             self._last, self._hint = str(ended), ended.hint
-            wait = pause(attempt, ended.retry_after, time.deadline - anyio.current_time())
+            wait = retry_pause(attempt, ended.retry_after, time.deadline - anyio.current_time())
             self._tell("step-retrying", self._last, self._step, attempt=attempt, wait=round(wait, 3))
             if not self._stopping.ending:
                 with anyio.move_on_after(wait):

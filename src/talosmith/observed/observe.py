@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from talosmith.desired.target import Desired
-from talosmith.errors import TalosmithError, Temporary
+from talosmith.errors import TalosmithError
 from talosmith.model.machines import Machine
 from talosmith.observed.former import look_for
 from talosmith.observed.kubernetes import AskKube, look_at_kubernetes
@@ -17,6 +17,7 @@ from talosmith.observed.world import EtcdSeen, KubeNodeSeen, NodeSeen, Observed,
 from talosmith.providers.base import Provider
 from talosmith.talos import Address, MaintenanceClient, TalosClient
 from talosmith.talos.address import names_port
+from talosmith.waiting import retried
 
 AT_ONCE = 64  # nodes that are asked together; on one core more of them only wait for each other
 CONNECTING = 128  # and to which there are connections, or are to be: silent nodes are waited for together
@@ -75,17 +76,10 @@ async def observe(
 
 async def _machines(provider: Provider) -> list[Machine] | Unknown:
     """Everything hangs on this one answer, so it is asked for more than once."""
-    for attempt in range(1, _TRIES + 1):
-        try:
-            return await provider.find()
-        except Temporary as wrong:
-            last: TalosmithError = wrong
-            if attempt < _TRIES:
-                await asyncio.sleep(_BETWEEN * attempt)
-        except TalosmithError as wrong:
-            last = wrong
-            break
-    return Unknown(f"{provider.name} did not tell which machines there are: {last}")
+    try:
+        return await retried(provider.find, _TRIES, lambda attempt, wrong: _BETWEEN * attempt)
+    except TalosmithError as last:
+        return Unknown(f"{provider.name} did not tell which machines there are: {last}")
 
 
 async def _created_since(provider: Provider, name: str) -> Machine | None:

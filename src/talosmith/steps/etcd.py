@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.steps.action import OnCluster, OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
-from talosmith.steps.waiting import until
 from talosmith.talos import AlreadyExists, EtcdMember, NotFound, Swept, TalosNode, sweep
+from talosmith.waiting import limited, until
 
 _SOON = 2.0  # seconds
 _REMINDER = 0.5
@@ -48,7 +49,7 @@ class BootstrapEtcd(OnCluster):
 
     async def done(self, context: Context) -> bool:
         """Known to be. Who does not answer soon is asked again by `run`, which says whom it waits for."""
-        with anyio.move_on_after(_SOON):
+        async with limited(_SOON):
             return await self._state(context, _silently) is False
         return False
 
@@ -172,7 +173,7 @@ async def _asked(context: Context, names: Sequence[str], report: Report) -> Swep
             silent.pop(node.name, None)
 
     async def remind() -> None:
-        await anyio.sleep(_REMINDER)
+        await asyncio.sleep(_REMINDER)
         report(f"asking all control planes for etcd: no answer yet from {', '.join(silent)}")
 
     async with anyio.create_task_group() as group:

@@ -24,7 +24,7 @@ from talosmith.model.secret import Secret
 from talosmith.plan.step import Report, Stage
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
-from talosmith.steps.waiting import until
+from talosmith.waiting import until
 from talosmith.yaml.limits import check_limits
 
 TALOSCONFIG, KUBECONFIG = "talosconfig", "kubeconfig"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar
-
-import anyio
 
 from talosmith.desired.config.load import load
 from talosmith.desired.target import config_digest
@@ -22,7 +21,6 @@ from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
 from talosmith.steps.install_disk import check_install_disk, without_match
 from talosmith.steps.machine_status import statuses
-from talosmith.steps.waiting import pause, until
 from talosmith.talos import (
     ApplyMode,
     InMaintenance,
@@ -34,6 +32,7 @@ from talosmith.talos import (
     TalosError,
     TalosNode,
 )
+from talosmith.waiting import pause, until
 
 _TRY_FOR = timedelta(seconds=60)
 _CONSOLE_AFTER = 120.0  # seconds without an answer, until its console is worth a look
@@ -64,7 +63,7 @@ class FirstConfig(OnNode):
 
     async def run(self, context: Context, report: Report) -> None:
         before = "" if context.provider.seeds else await self._apply(context, report)
-        began = anyio.current_time()
+        began = time.monotonic()
 
         async def look() -> bool | None:
             node = context.configured(self.name)
@@ -78,7 +77,7 @@ class FirstConfig(OnNode):
                     raise Permanent(f"{self.name} is {FELL_BACK}; {what}", hint=FELL_BACK_FIX) from None
                 raise Temporary(str(waiting), hint=FELL_BACK_FIX) from None
             except Temporary as silent:
-                if anyio.current_time() - began < _CONSOLE_AFTER:
+                if time.monotonic() - began < _CONSOLE_AFTER:
                     raise
                 hint = _READS_ONCE.format(name=self.name) if context.provider.seeds else silent.hint
                 raise Temporary(f"{silent}{await _console(context, self.name)}", hint=hint) from None
@@ -288,7 +287,7 @@ async def restart(context: Context, name: str, report: Report) -> None:
 
 async def until_ready(context: Context, name: str, report: Report) -> None:
     """By watching; a connection that ends (it reboots, or is slow to come) is made again."""
-    began = anyio.current_time()
+    began = time.monotonic()
     while True:
         try:
             async for status in statuses(context.configured(name)):
@@ -301,7 +300,7 @@ async def until_ready(context: Context, name: str, report: Report) -> None:
             report(f"{name} is {FELL_BACK}", FELL_BACK_FIX)
         except Temporary as wrong:
             report(str(wrong), wrong.hint)
-        await pause(anyio.current_time() - began)
+        await pause(time.monotonic() - began)
 
 
 def expected_unmet(context: Context, condition: str) -> bool:

@@ -14,7 +14,7 @@ from talosmith.errors import ExitCode, Permanent, TalosmithError, Temporary
 from talosmith.events import Event, Events
 from talosmith.model.secret import Secret
 from talosmith.plan.step import Report
-from talosmith.steps.waiting import until
+from talosmith.waiting import until
 
 pytestmark = pytest.mark.anyio
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from talosmith.engine import tries
 from talosmith.engine.failures import TimedOut
-from talosmith.engine.retry import JITTER, LONGEST, pause
 from talosmith.engine.runner import run
 from talosmith.errors import Permanent, Temporary
 from talosmith.events import Events
 from talosmith.plan.step import Report
+from talosmith.waiting import JITTER, LONGEST, retry_pause
 from tests.clock import Clock
 
 pytestmark = pytest.mark.anyio
@@ -169,14 +169,14 @@ async def test_time_spent_waiting_for_a_turn_does_not_count() -> None:
 
 @given(st.integers(1, 1000), st.floats(0, 600), st.floats(-5, 3600))
 def test_pauses_are_bounded_and_never_shorter_than_asked_for(attempt: int, asked: float, left: float) -> None:
-    length = pause(attempt, asked, left)
+    length = retry_pause(attempt, asked, left)
     assert length >= asked
     assert length > 0
     assert length <= max(asked, 0.05, min(LONGEST, left / 2)) * (1 + JITTER)
 
 
 def test_pauses_grow_and_differ() -> None:
-    shortest = [min(pause(attempt, 1.0, 1e6) for _ in range(20)) for attempt in range(1, 5)]
+    shortest = [min(retry_pause(attempt, 1.0, 1e6) for _ in range(20)) for attempt in range(1, 5)]
     assert shortest == sorted(shortest)
     assert shortest[3] >= 8.0
-    assert len({pause(3, 1.0, 1e6) for _ in range(20)}) > 1
+    assert len({retry_pause(3, 1.0, 1e6) for _ in range(20)}) > 1

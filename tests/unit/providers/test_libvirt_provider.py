@@ -23,7 +23,7 @@ from talosmith.providers.libvirt.networks import Network
 from talosmith.steps import nodes
 from talosmith.steps.machines import ResizeMachine
 from talosmith.steps.nodes import _console
-from talosmith.steps.waiting import StoppedWaiting
+from talosmith.waiting import StoppedWaiting
 
 OWNER = Owner("dev", "0123456789abcdef")
 HEADER = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\ncontrolplane: 1\n"

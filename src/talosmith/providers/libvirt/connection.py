@@ -17,6 +17,7 @@ from anyio import from_thread, to_thread
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.providers.libvirt.failures import GONE, Interrupted, code_of, failure
+from talosmith.waiting import retried
 
 T = TypeVar("T")
 
@@ -65,17 +66,15 @@ class Host:
         """`work` gets the connection, in a thread. `once`: not again if nobody knows whether it was done."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_AT_ONCE)
-        for attempt in range(_TRIES):
-            try:
-                return await to_thread.run_sync(lambda: self.perform(what, work), limiter=self._limiter)
-            except Interrupted:
-                if once or attempt == _TRIES - 1:
-                    raise
-            except Temporary as problem:
-                if attempt == _TRIES - 1:
-                    raise
-                await anyio.sleep(min(problem.retry_after, 0.2 * (attempt + 1)))
-        raise AssertionError("unreachable")
+
+        def pause_after(attempt: int, wrong: Temporary) -> float | None:
+            if isinstance(wrong, Interrupted):
+                return None if once else 0.0
+            return min(wrong.retry_after, 0.2 * attempt)
+
+        return await retried(
+            lambda: to_thread.run_sync(lambda: self.perform(what, work), limiter=self._limiter), _TRIES, pause_after
+        )
 
     def perform(self, what: str, work: Callable[[Any], T]) -> T:
         """One call, in this thread."""

@@ -32,6 +32,7 @@ from talosmith.providers.libvirt.store import Store, delete_volume, switch_on
 from talosmith.providers.libvirt.trial import Trials
 from talosmith.providers.libvirt.wishes import Wishes
 from talosmith.providers.telling import tell
+from talosmith.waiting import poll
 
 _INVALID = 8  # an argument that the driver does not know
 
@@ -282,9 +283,7 @@ class LibvirtProvider:
             return not domain.isActive()
 
         tell("waiting for it to shut down")
-        with anyio.move_on_after(self._wishes.patience):
-            while not await self._host.do(f"shut {machine.name} down", ask):
-                await anyio.sleep(0.5)
+        await poll(lambda: self._host.do(f"shut {machine.name} down", ask), every=0.5, limit=self._wishes.patience)
         await self.power(machine, False)
 
     def _switch_seed(self, connection: Any, machine: Machine, iso: bytes | None) -> bool:

@@ -22,6 +22,7 @@ from talosmith.providers.base import NO_HOST_CALLS, Finding
 from talosmith.providers.metal.neighbours import at, call_out, neighbours
 from talosmith.providers.metal.peek import Peek, answers, peek
 from talosmith.providers.metal.tell import tell
+from talosmith.waiting import poll
 
 T = TypeVar("T")
 _AT_ONCE = 64
@@ -118,9 +119,12 @@ class MetalProvider:
     async def _called_out(self, network: IpNetwork, macs: Sequence[str], before: dict[str, str]) -> dict[str, str]:
         """The table after everybody in the network has been called; what it said before may be out of date."""
         await call_out(network)
-        with anyio.move_on_after(_ANSWERS_COME):
-            while any(at(mac, neighbours()) == at(mac, before) for mac in macs):
-                await anyio.sleep(_LOOK_AGAIN)
+
+        async def all_answered() -> bool:
+            table = neighbours()
+            return all(at(mac, table) != at(mac, before) for mac in macs)
+
+        await poll(all_answered, every=_LOOK_AGAIN, limit=_ANSWERS_COME)
         return neighbours()
 
     async def _peek(self, place: _Found) -> Peek:
