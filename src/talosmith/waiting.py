@@ -54,12 +54,14 @@ class limited:  # noqa: N801 - used as a statement: `async with limited(3.0) as 
         self._cancelled_before = self._task.cancelling()
         self._end = self._loop.time() + self._seconds
         if self._seconds < math.inf:
-            self._timer = self._loop.call_at(self._end, self._ring)
+            self._timer = self._loop.call_at(self._end, self.end)
         return self
 
-    def _ring(self) -> None:
-        self._rung = True
-        self._task.cancel()
+    def end(self) -> None:
+        """Now, whatever time is left."""
+        if not self._rung:
+            self._rung = True
+            self._task.cancel()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -16,6 +16,7 @@ from talosmith.kube import (
     Progress,
     Ref,
     drain,
+    draining,
     find_node,
     follow,
     simulate_drain,
@@ -24,6 +25,7 @@ from talosmith.kube import (
 from talosmith.kube.draining import evict
 from talosmith.kube.objects import metadata, uid
 from talosmith.kube.pods import pods_on
+from talosmith.waiting import limited
 from tests.real.kube.patience import PATIENCE, not_drained
 
 pytestmark = pytest.mark.anyio
@@ -230,21 +232,20 @@ async def test_two_budgets_for_one_pod_are_named(client: KubeClient, namespace: 
 
 
 @pytest.fixture
-def deadlines(monkeypatch: pytest.MonkeyPatch) -> list[anyio.CancelScope]:
-    """Those that are set from now on, in their order; one that is cancelled has come."""
-    found: list[anyio.CancelScope] = []
-    move_on_after = anyio.move_on_after
+def deadlines(monkeypatch: pytest.MonkeyPatch) -> list[limited]:
+    """Those that are set from now on, in their order; one that is ended has come."""
+    found: list[limited] = []
 
-    def noted(delay: float | None) -> anyio.CancelScope:
-        found.append(move_on_after(delay))
+    def noted(seconds: float) -> limited:
+        found.append(limited(seconds))
         return found[-1]
 
-    monkeypatch.setattr(anyio, "move_on_after", noted)
+    monkeypatch.setattr(draining, "limited", noted)
     return found
 
 
 async def test_deletion_is_a_second_attempt_that_is_asked_for(
-    client: KubeClient, namespace: str, unique: str, deadlines: list[anyio.CancelScope]
+    client: KubeClient, namespace: str, unique: str, deadlines: list[limited]
 ) -> None:
     await make_node(client, unique)
     await make_pod(client, namespace, unique, "db-1")
@@ -254,7 +255,7 @@ async def test_deletion_is_a_second_attempt_that_is_asked_for(
     def report(progress: Progress) -> None:
         told.append(progress)
         if not progress.ok:
-            deadlines[0].cancel()  # the time is up as soon as the budget has refused
+            deadlines[0].end()  # the time is up as soon as the budget has refused
 
     async with kubelet(client, unique):
         drained = await drain(client, unique, timeout=PATIENCE, between=0.2, report=report, delete_if_blocked=True)
