@@ -3,7 +3,7 @@
 The library's way in and the command line's only one:
 
     async with Session.open(Path("home")) as session:
-        plan = await session.plan_up()
+        plan = await session.plan(up, up.UpOptions())
         async with session.writing("up"):
             outcome = await session.run(plan)
 """
@@ -39,11 +39,11 @@ from talosmith.observed.conditions import Check, Verdict
 from talosmith.observed.health import look_once, wait_healthy
 from talosmith.observed.observe import observe
 from talosmith.observed.world import Observed, Unknown
-from talosmith.operations import destroy, up
+from talosmith.operations.operation import Chosen, Facts, Operation
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import Plan, kind_of
 from talosmith.providers import provider_for
-from talosmith.providers.base import CanResize, Finding, HasConsole, HasSeeds, Provider
+from talosmith.providers.base import Finding, HasConsole, Provider, capabilities
 from talosmith.steps.context import Context, RunOptions
 from talosmith.steps.files import KUBECONFIG, TALOSCONFIG, kubeconfig_serves, talosconfig_serves
 from talosmith.steps.merging import merge_kubeconfig, merge_talosconfig, users_kubeconfig, users_talosconfig
@@ -108,36 +108,12 @@ class Session:
         )
         return self.observed
 
-    async def plan_up(self, selection: Selection | None = None, *, health_limit: float = 900.0) -> Plan[Context]:
+    async def plan(self, operation: Operation[Chosen], options: Chosen) -> Plan[Context]:
+        """What an operation, a module of `talosmith.operations`, would do now."""
         observed = await self.observe()
-        options = up.UpOptions(
-            selection=self._known(selection, observed),
-            creates=self.provider.creates,
-            resizes=isinstance(self.provider, CanResize),
-            forgets_seeds=isinstance(self.provider, HasSeeds),
-            missing_files=self._missing_files(),
-            health_limit=health_limit,
-            host_calls=self.provider.host_calls,
-        )
-        return self._timed(up.build(self.desired, observed, options))
-
-    async def plan_destroy(self, selection: Selection | None = None) -> Plan[Context]:
-        observed = await self.observe()
-        options = destroy.DestroyOptions(
-            selection=self._known(selection, observed),
-            creates=self.provider.creates,
-            host_calls=self.provider.host_calls,
-        )
-        return self._timed(destroy.build(self.desired, observed, options))
-
-    def _known(self, selection: Selection | None, observed: Observed) -> Selection:
-        """Nodes that nobody knows are a slip of the pen, not a plan with nothing in it."""
-        chosen = selection or Selection()
-        for name in chosen.targets:
-            known = (*observed.nodes, *observed.others)
-            if name not in known:
-                raise no_such("node", name, known, otherwise=_LOOK)
-        return chosen
+        _check_targets(options.selection, observed)
+        facts = Facts(capabilities=capabilities(self.provider), missing_files=self._missing_files())
+        return self._timed(operation.build(self.desired, observed, options, facts))
 
     async def health(self, report: Callable[[str], None], limit: float = 0.0) -> list[tuple[Check, Verdict]]:
         """All conditions of a healthy cluster. With a limit they are waited for; `Unhealthy` is raised at its end."""
@@ -275,3 +251,11 @@ class Session:
         with Journal(self.state_folder) as journal:
             runs = journal.runs()
             return journal.events_of(runs[-1].id) if runs else []
+
+
+def _check_targets(selection: Selection, observed: Observed) -> None:
+    """A node that does not exist is a typing error, not a plan with nothing in it."""
+    for name in selection.targets:
+        known = (*observed.nodes, *observed.others)
+        if name not in known:
+            raise no_such("node", name, known, otherwise=_LOOK)
