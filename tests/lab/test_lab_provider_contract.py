@@ -18,7 +18,7 @@ from talosmith.providers.lab import provider as module
 from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.provider_harness import LabHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from talosmith_lab import services
 from tests.lab.lab_worlds import quick_bundle
 from tests.lab.observe_worlds import PATIENCE, LabWorld, desired_of, lab_world
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 DAY = 86400.0
 CONNECT, ANSWER = asking.CONNECT, asking.ANSWER

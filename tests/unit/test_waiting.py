@@ -11,13 +11,6 @@ import pytest
 from talosmith.errors import Permanent, Temporary
 from talosmith.waiting import StoppedWaiting, backoff, limited, poll, retried, until
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
 
 def silent(text: str, hint: str = "") -> None:
     """For who does not want to know."""

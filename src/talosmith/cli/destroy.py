@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-
-import anyio
 
 from talosmith.cli import operating
 from talosmith.cli.operating import LimitOption, TargetOption, UnlockOption, WaitOption, YesOption
@@ -49,4 +48,4 @@ def destroy(
             again = operating.command_line("destroy", session.folder, selection)
             return await operating.carry_out(session, plan, output, again=again, limit=limit)
 
-    return anyio.run(run)
+    return asyncio.run(run())

@@ -15,8 +15,8 @@ from talosmith.kube.diff import difference, same
 from talosmith.kube.errors import KubeError
 from talosmith.kube.manifests import CRD, Manifests, read, refuse_twice, stage_of, stages
 from talosmith.kube.objects import Object, Ref, uid
-from talosmith.kube.together import together
 from talosmith.kube.waiting import Report, wait
+from talosmith.tasks import together
 from talosmith.waiting import limited
 
 AT_ONCE = 8

@@ -18,8 +18,8 @@ from talosmith.kube.client import KubeClient
 from talosmith.kube.discovery import Resource
 from talosmith.kube.nodes import cordon
 from talosmith.kube.pods import Budget, Pod, budgets_of, pods_on
-from talosmith.kube.together import together
 from talosmith.kube.waiting import Progress
+from talosmith.tasks import together
 from talosmith.waiting import limited
 
 TIMEOUT = 300.0

@@ -13,8 +13,8 @@ from talosmith.kube import errors
 from talosmith.kube.client import KubeClient
 from talosmith.kube.conditions import Awaited, Verdict
 from talosmith.kube.objects import Object, Ref
-from talosmith.kube.together import together
 from talosmith.kube.watching import Snapshot, follow
+from talosmith.tasks import together
 from talosmith.waiting import limited
 
 BETWEEN_CHECKS = 1.0

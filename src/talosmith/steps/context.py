@@ -5,13 +5,12 @@ One for a run. Steps tell each other nothing; what one has changed the next one 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-
-import anyio
 
 from talosmith.desired.target import Desired, DesiredNode
 from talosmith.kube import KubeClient
@@ -20,6 +19,7 @@ from talosmith.observed.world import Observed
 from talosmith.providers.base import Provider
 from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
 from talosmith.talos.address import Address, names_port
+from talosmith.tasks import shielded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Context:
     told: Callable[[str], None] = lambda text: None
     stop_wanted: Callable[[], bool] = lambda: False  # asked to stop at a safe point
     machines: dict[str, Machine] = field(default_factory=dict)
-    turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # whose turn it is to disturb a control plane
     disturbed: str = ""  # the control plane that was disturbed, until the gate has seen it come back
     _kube: KubeClient | None = None
     _kube_at: dict[str, KubeClient] = field(default_factory=dict)
@@ -59,9 +59,11 @@ class Context:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with anyio.CancelScope(shield=True):
-            for client in (*([self._kube] if self._kube else ()), *self._kube_at.values()):
-                await client.close()
+        await shielded(self._close())
+
+    async def _close(self) -> None:
+        for client in (*([self._kube] if self._kube else ()), *self._kube_at.values()):
+            await client.close()
 
     async def machine_now(self, name: str) -> Machine:
         """As the provider has it now: what is done to a machine changes what is known of it."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar
-
-import anyio
+from typing import Any, ClassVar
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.observed.etcd import look_at_member
@@ -18,6 +16,7 @@ from talosmith.steps.action import OnCluster, OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
 from talosmith.talos import AlreadyExists, EtcdMember, NotFound, Swept, TalosNode, sweep
+from talosmith.tasks import task_group
 from talosmith.waiting import limited, until
 
 _SOON = 2.0  # seconds
@@ -176,25 +175,25 @@ async def _asked(context: Context, names: Sequence[str], report: Report) -> Swep
         await asyncio.sleep(_REMINDER)
         report(f"asking all control planes for etcd: no answer yet from {', '.join(silent)}")
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(remind)
+    async with task_group() as group:
+        reminding = group.create_task(remind())
         found = await sweep([context.configured(name) for name in names], look)
-        group.cancel_scope.cancel()
+        reminding.cancel()
     return found
 
 
 async def _carried_out(
-    act: Callable[[], Awaitable[None]], look: Callable[[], Awaitable[bool | None]], report: Report, what: str
+    act: Callable[[], Coroutine[Any, Any, None]],
+    look: Callable[[], Awaitable[bool | None]],
+    report: Report,
+    what: str,
 ) -> None:
     """Whether others see the effect is what counts: an answer may take minutes, or get lost."""
 
-    async def see() -> None:
+    async with task_group() as group:
+        acting = group.create_task(act())
         await until(look, report, what)
-        group.cancel_scope.cancel()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(see)
-        await act()
+        acting.cancel()
 
 
 async def _gone(context: Context, name: str) -> bool | None:

@@ -9,7 +9,7 @@ from talosmith_lab.kube.bootstrap import THEN, first_objects
 from talosmith_lab.kube.kinds import Obj
 from tools.kube_first_objects import PATHS, made
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def named(obj: Obj) -> tuple[str, str, str]:

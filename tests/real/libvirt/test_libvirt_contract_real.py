@@ -13,8 +13,6 @@ from talosmith.providers.libvirt.networks import Network
 from tests.real.libvirt.daemon import Daemon
 from tests.unit.providers.libvirt_harness import OWNER, LibvirtHarness
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def harness(daemon: Daemon, halting_image: Path, subnet: str) -> AsyncIterator[LibvirtHarness]:

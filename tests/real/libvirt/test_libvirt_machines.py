@@ -25,8 +25,6 @@ from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.places import CONFIG, OTHER, OWNER, Place
 from tests.waiting import until
 
-pytestmark = pytest.mark.anyio
-
 
 def _hash(config: Secret) -> str:
     return hashlib.sha256(config.reveal().encode()).hexdigest()

@@ -12,7 +12,7 @@ import pytest
 from talosmith.providers.contract import CreatingProviderContract
 from tests.unit.providers.libvirt_harness import LibvirtHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("libvirt_library")]
+pytestmark = pytest.mark.usefixtures("libvirt_library")
 
 
 @pytest.fixture

@@ -80,7 +80,6 @@ def test_secure_boot_is_refused_rather_than_left_out(tmp_path: Path) -> None:
     assert "secureboot: false" in refused.value.hint
 
 
-@pytest.mark.anyio
 async def test_without_the_library_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "libvirt", None)
     connection.libvirt.cache_clear()
@@ -117,7 +116,6 @@ class Consoles:
         return "".join(line + "\n" for line in self._text.splitlines()[-lines:])
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -141,7 +139,6 @@ class Silent:
         raise Temporary("nobody answers")
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("after", "told", "way_out"),
     [(0.0, "; its console ends with: kernel panic", "`talosmith destroy --target cp-1`"), (120.0, "", "")],
@@ -178,7 +175,6 @@ class Resizes:
         return replace(machine, disks_mib=spec.disks_mib)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     "meanwhile",
     [{}, {"ram_mib": 1024}, {"outdated": "from the network 'a' to the network 'b'"}],

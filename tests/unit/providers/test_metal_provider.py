@@ -23,8 +23,6 @@ from tests.lab.lab_worlds import Configs
 from tests.loopback import free_network
 from tests.unit.providers.metal_network import OWNER, MetalHarness, node, spec, until
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[LabServer]:

@@ -7,12 +7,10 @@ and has the machine of who came first.
 
 from __future__ import annotations
 
+import asyncio
 import uuid as uuids
 from collections.abc import Sequence
 from typing import Any
-
-import anyio
-from anyio import to_thread
 
 from talosmith.errors import TalosmithError
 from talosmith.model.machines import Machine, MachineSpec, Owner
@@ -32,6 +30,7 @@ from talosmith.providers.libvirt.store import Store, delete_volume, switch_on
 from talosmith.providers.libvirt.trial import Trials
 from talosmith.providers.libvirt.wishes import Wishes
 from talosmith.providers.telling import tell
+from talosmith.tasks import in_thread, shielded
 from talosmith.waiting import poll
 
 _INVALID = 8  # an argument that the driver does not know
@@ -52,9 +51,9 @@ class LibvirtProvider:
         self._link = Link("", section.bridge) if section.bridge else Link(section.network or "default")
         self._machines = Machines(host, owner, self._store, self._link)
         self._trials = Trials(host, owner)
-        self._fetching = anyio.Lock()
-        self._preparing = anyio.Lock()
-        self._leaving = anyio.Lock()
+        self._fetching = asyncio.Lock()
+        self._preparing = asyncio.Lock()
+        self._leaving = asyncio.Lock()
 
     @property
     def host_calls(self) -> HostCalls:
@@ -90,8 +89,7 @@ class LibvirtProvider:
             )
             made = await self._host.do(f"define {spec.name}", lambda one: self._define(one, wanted), once=True)
         except BaseException:
-            with anyio.CancelScope(shield=True):
-                await self._withdraw(names)
+            await shielded(self._withdraw(names))
             raise
         if made:
             await self._host.do(f"start {spec.name}", lambda one: _start(one.lookupByUUIDString(names.uuid)))
@@ -159,7 +157,7 @@ class LibvirtProvider:
             tell("waiting for the image, which another machine needs as well")
         async with self._fetching:
             source = self._wishes.image(spec)
-            return await to_thread.run_sync(lambda: obtain(source, self._wishes.cache))
+            return await in_thread(lambda: obtain(source, self._wishes.cache))
 
     def _prepare_host(self, connection: Any, image: Image) -> tuple[str, Capabilities]:
         """Pool, network and image; the image's path there, and what the host can run."""
