@@ -25,11 +25,6 @@ def lab(configs: Configs) -> Lab:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def network() -> str:
     return free_network()
 

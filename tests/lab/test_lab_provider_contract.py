@@ -18,7 +18,7 @@ from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.provider_harness import LabHarness
 from tests.provider_contract import CreatingProviderContract
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

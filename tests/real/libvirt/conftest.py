@@ -20,11 +20,6 @@ from tools.peers.libvirt_recipes import prepare
 pytest.register_assert_rewrite("tests.provider_contract", "tests.resource_contract", "tests.real.libvirt.places")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="session")
 def daemon() -> Iterator[Daemon]:
     if sys.platform != "linux" or os.geteuid() != 0:

@@ -14,8 +14,6 @@ from tests.real.libvirt.daemon import Daemon
 from tests.resource_contract import ResourceContract, delete_all
 from tests.unit.providers.libvirt_harness import OWNER, LibvirtHarness
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def empty(daemon: Daemon, halting_image: Path, subnet: str) -> Iterator[LibvirtHarness]:

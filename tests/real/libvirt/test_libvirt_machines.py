@@ -28,8 +28,6 @@ from tests.real.libvirt.places import CONFIG, OTHER, OWNER, Place
 from tests.resource_contract import create_all, delete_all
 from tests.waiting import until
 
-pytestmark = pytest.mark.anyio
-
 
 def _hash(config: Secret) -> str:
     return hashlib.sha256(config.reveal().encode()).hexdigest()

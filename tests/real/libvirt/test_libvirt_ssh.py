@@ -14,8 +14,6 @@ from tests.real.libvirt.places import CONFIG, OWNER, Place
 from tests.real.libvirt.ssh_host import ssh_host
 from tests.resource_contract import create_all, delete_all
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_machine_is_made_over_ssh(daemon: Daemon, subnet: str, halting_image: Path, tmp_path: Path) -> None:
     place = Place(daemon, subnet, halting_image, tmp_path / "cache")

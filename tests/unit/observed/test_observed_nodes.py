@@ -26,7 +26,6 @@ from tests.clock import Clock
 from tests.loopback import unused_port
 from tests.unit.talos.server import maintenance_context, serving
 
-pytestmark = pytest.mark.anyio
 EVERYWHERE = "0.0.0.0"  # noqa: S104
 
 

@@ -18,7 +18,7 @@ from tests.provider_contract import CreatingProviderContract
 from tests.resource_contract import ResourceContract
 from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("libvirt_library")]
+pytestmark = pytest.mark.usefixtures("libvirt_library")
 
 
 @pytest.fixture

@@ -23,8 +23,6 @@ from tests.machine_specs import with_settings
 from tests.provider_contract import ProviderContract, refusal
 from tests.unit.providers.metal_network import OWNER, MetalHarness, node, spec, until
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[LabServer]:

@@ -7,8 +7,6 @@ import pytest
 from tests.cloud import CloudHarness
 from tests.resource_contract import ResourceContract
 
-pytestmark = pytest.mark.anyio
-
 
 class TestCloud(ResourceContract):
     @pytest.fixture

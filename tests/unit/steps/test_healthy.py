@@ -25,15 +25,8 @@ from talosmith.talos import MaintenanceClient, TalosClient
 from tests.clock import Clock
 from tests.lab.observe_worlds import desired_of
 
-pytestmark = pytest.mark.anyio
-
 LIMIT = 600.0
 HEALTHY, UNHEALTHY = 0.5, 1.0  # seconds, in turns
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture
