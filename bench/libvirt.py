@@ -38,7 +38,9 @@ from talosmith.cli import operating
 from talosmith.cli.options import Output
 from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.operations import destroy, up
+from talosmith.operations.operation import Facts
 from talosmith.plan.builder import Selection
+from talosmith.providers.base import Capabilities
 from talosmith.session import Session
 
 async def main(folder, action):
@@ -53,10 +55,11 @@ async def main(folder, action):
             for name in session.desired.nodes
         }
         session.observed = Observed(at=time.time(), nodes=nodes, kubernetes=silent)
+        facts = Facts(capabilities=Capabilities(resizes=True))
         if action == "destroy":
-            plan = destroy.build(session.desired, session.observed, destroy.DestroyOptions())
+            plan = destroy.build(session.desired, session.observed, destroy.DestroyOptions(), facts)
         else:
-            plan = up.build(session.desired, session.observed, up.UpOptions(resizes=True, missing_files=()))
+            plan = up.build(session.desired, session.observed, up.UpOptions(), facts)
         steps = [step.key for step in plan if step.key.startswith("machine/")]
         assert len(steps) == (0 if action == "again" else len(nodes)), steps
         if action == "again":
@@ -64,9 +67,10 @@ async def main(folder, action):
         if action == "up":
             wrong = [finding for finding in await session.preflight() if finding.level == "error"]
             assert not wrong, wrong
-            chosen = up.UpOptions(resizes=True, missing_files=(), selection=Selection(only=("machine/*",)))
-            plan = up.build(session.desired, session.observed, chosen)
-        code = await operating.carry_out(session, plan, Output.TEXT, again="")
+            chosen = up.UpOptions(selection=Selection(only=("machine/*",)))
+            plan = up.build(session.desired, session.observed, chosen, facts)
+        from talosmith.cli.run_plan import carry_out
+        code = await carry_out(session, plan, Output.TEXT, again="")
         assert code == 0, code
 
 anyio.run(main, Path(sys.argv[1]), sys.argv[2])

@@ -74,6 +74,7 @@ from talosmith.desired.bundle import Bundle
 from talosmith.desired.target import Desired
 from talosmith.model.machines import Machine
 from talosmith.observed.world import EtcdMemberSeen, EtcdSeen, KubeNodeSeen, NodeSeen, Observed
+from talosmith.operations.operation import Facts
 from talosmith.operations.up import UpOptions, build
 
 desired = Desired(load(Path({folder!r})), Bundle.generate(contract=(1, 13)))
@@ -88,7 +89,7 @@ for name, node in desired.nodes.items():
     )
 observed = Observed(at=0.0, nodes=nodes, kubernetes={{name: seen.kube for name, seen in nodes.items()}})
 began = time.process_time()
-plan = build(desired, observed, UpOptions(missing_files=()))
+plan = build(desired, observed, UpOptions(), Facts())
 assert plan.empty, plan
 print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """

@@ -5,16 +5,18 @@ The result is committed, so that installing needs no compiler; a test makes it a
 
 from __future__ import annotations
 
-import sys
+import re
 import tempfile
 from importlib.resources import files
 from pathlib import Path
 
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc_tools import protoc  # type: ignore[import-untyped]
 
 SOURCES = Path(__file__).parent.parent / "src"
 FOLDER = Path("talosmith/talos/proto")
-MADE = ("*_pb2.py", "*_pb2.pyi", "*_grpc.py")
+MADE = ("*_pb2.py", "*_pb2.pyi", "services.pyi")
+_METHODS = ("StreamStreamMethod", "StreamUnaryMethod", "UnaryStreamMethod", "UnaryUnaryMethod")
 HEAD = """\
 # Made by `python -m tools.protos`; the style and the types here are not ours to judge.
 # ruff: noqa
@@ -29,27 +31,54 @@ def make(into: Path) -> dict[str, str]:
     failed = protoc.main(
         [
             "protoc",
-            f"--plugin=protoc-gen-grpclib_python={Path(sys.executable).parent / 'protoc-gen-grpclib_python'}",
             f"-I{SOURCES}",
             f"-I{files('grpc_tools') / '_proto'}",
-            *(f"--{kind}_out={into}" for kind in ("python", "pyi", "grpclib_python")),
+            f"--python_out={into}",
+            f"--pyi_out={into}",
+            f"--descriptor_set_out={into / 'all.binpb'}",
+            "--include_imports",
             *names,
         ]
     )
     if failed:
         raise SystemExit("the .proto files do not compile; protoc says why above")
-    _drop_empty_services(into / FOLDER)
+    for path in (into / FOLDER).glob("*_pb2.py"):
+        # Where each message stands in its file's bytes: protobuf in C never reads it, and nothing here asks for it.
+        path.write_text(re.sub(r"(?m)^ .*\._serialized_(?:start|end)=\d+\n", "", path.read_text()))
+    described = FileDescriptorSet.FromString((into / "all.binpb").read_bytes())
+    (into / FOLDER / "services.pyi").write_text(_typed_services(described))
     for kind in MADE:
         for path in (into / FOLDER).glob(kind):
             path.write_text(HEAD + path.read_text())
     return committed(into)
 
 
-def _drop_empty_services(folder: Path) -> None:
-    """The plugin writes a module for each file, services in it or not."""
-    for path in folder.glob("*_grpc.py"):
-        if "class " not in path.read_text():
-            path.unlink()
+def _typed_services(described: FileDescriptorSet) -> str:
+    """The types of the tables in `services.py`: one class for each service, one attribute for each method."""
+    homes = {
+        f".{file.package}.{message.name}": f"{file.name.removesuffix('.proto').replace('/', '.')}_pb2.{message.name}"
+        for file in described.file
+        for message in file.message_type
+    }
+    lines = []
+    for file in described.file:
+        for service in file.service:
+            lines += ["", f"class {service.name}Stub:", "    def __init__(self, channel: Channel) -> None: ..."]
+            for method in service.method:
+                kind = "".join(
+                    "Stream" if one else "Unary" for one in (method.client_streaming, method.server_streaming)
+                )
+                sent, answered = homes[method.input_type], homes[method.output_type]
+                lines.append(f"    {method.name}: {kind}Method[{sent}, {answered}]")
+    modules = sorted(
+        {
+            home.rpartition(".")[0]
+            for home in homes.values()
+            if any(f"{home}," in line or f"{home}]" in line for line in lines)
+        }
+    )
+    head = [*(f"import {module}" for module in modules), f"from grpclib.client import Channel, {', '.join(_METHODS)}"]
+    return "\n".join([*head, *lines]) + "\n"
 
 
 def committed(root: Path = SOURCES) -> dict[str, str]:

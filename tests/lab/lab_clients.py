@@ -13,7 +13,7 @@ from grpclib.client import Channel
 
 from talosmith.desired.pki import CertificateAndKey, new_leaf
 from talosmith.desired.talosconfig import new_client
-from talosmith.talos.proto import cosi_grpc, image_grpc, lifecycle_grpc, machine_grpc, storage_grpc, time_grpc
+from talosmith.talos.proto import services
 
 DEADLINE = 120.0  # seconds: for what comes at once, but not on a busy machine
 
@@ -55,12 +55,12 @@ class Client:
         self._channel = Channel(host, port, ssl=context)
 
     async def __aenter__(self) -> Self:
-        self.machine = machine_grpc.MachineServiceStub(self._channel)
-        self.state = cosi_grpc.StateStub(self._channel)
-        self.images = image_grpc.ImageServiceStub(self._channel)
-        self.lifecycle = lifecycle_grpc.LifecycleServiceStub(self._channel)
-        self.storage = storage_grpc.StorageServiceStub(self._channel)
-        self.time = time_grpc.TimeServiceStub(self._channel)
+        self.machine = services.MachineServiceStub(self._channel)
+        self.state = services.StateStub(self._channel)
+        self.images = services.ImageServiceStub(self._channel)
+        self.lifecycle = services.LifecycleServiceStub(self._channel)
+        self.storage = services.StorageServiceStub(self._channel)
+        self.time = services.TimeServiceStub(self._channel)
         return self
 
     async def __aexit__(

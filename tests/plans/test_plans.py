@@ -13,15 +13,17 @@ import pytest
 import yaml
 
 from talosmith.operations import destroy, up
+from talosmith.operations.operation import Facts
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import SEVERITY, Plan
+from talosmith.providers.base import Capabilities
 from tests.plans.plan_worlds import desired, observed
 
 HERE = Path(__file__).parent
 CASES = sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("*/*.yaml"))
 KNOWN = {
-    "inventory", "observed", "etcd", "api", "options", "expect", "disruption", "needs", "blocked", "confirm", "notes",
-    "reasons", "effects",
+    "inventory", "observed", "etcd", "api", "options", "capabilities", "expect", "disruption", "needs", "blocked",
+    "confirm", "notes", "reasons", "effects",
 }  # fmt: skip
 
 
@@ -30,10 +32,11 @@ def plan_of(case: dict[str, Any], operation: str) -> Plan:
     world = observed(wanted, case.get("observed", {}), etcd=case.get("etcd", {}), api=case.get("api"))
     options = dict(case.get("options", {}))
     selection = Selection(**{key: tuple(options.pop(key)) for key in ("only", "skip", "targets") if key in options})
+    missing = tuple(options.pop("missing_files", ()))
+    facts = Facts(capabilities=Capabilities(**case.get("capabilities", {})), missing_files=missing)
     if operation == "destroy":
-        return destroy.build(wanted, world, destroy.DestroyOptions(selection=selection, **options))
-    options["missing_files"] = tuple(options.get("missing_files", ()))
-    return up.build(wanted, world, up.UpOptions(selection=selection, **options))
+        return destroy.build(wanted, world, destroy.DestroyOptions(selection=selection, **options), facts)
+    return up.build(wanted, world, up.UpOptions(selection=selection, **options), facts)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -63,7 +66,7 @@ HOST_CALLS = {f"machine:{what}": (f"host:{what}",) for what in ("create", "resiz
 def test_what_the_provider_does_on_its_host_is_shown_by_the_steps_that_do_it(name: str) -> None:
     case, operation = yaml.safe_load((HERE / name).read_text()), name.partition("/")[0]
     given = {"host_calls": {call.partition(":")[2]: made for call, made in HOST_CALLS.items()}}
-    plan = plan_of({**case, "options": {**case.get("options", {}), **given}}, operation)
+    plan = plan_of({**case, "capabilities": {**case.get("capabilities", {}), **given}}, operation)
     for step in plan:
         shown = step.action.calls()
         wanted = [made for call in shown for made in HOST_CALLS.get(call, ())]

@@ -10,6 +10,7 @@ from talosmith.cli import operating
 from talosmith.cli.operating import LimitOption, TargetOption, UnlockOption, WaitOption, YesOption
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, say
 from talosmith.errors import ExitCode
+from talosmith.operations import destroy as operation
 from talosmith.report import plan as plan_report
 from talosmith.report.style import Style
 from talosmith.session import Session
@@ -37,7 +38,7 @@ def destroy(
         ):
             operating.told_taking_over(lock, forced=bool(force_unlock))
             selection = operating.selected(None, None, target)
-            plan = await session.plan_destroy(selection)
+            plan = await session.plan(operation, operation.DestroyOptions(selection=selection))
             operating.refuse_blocked(plan)
             if plan.empty:
                 operating.show(plan, output)
@@ -46,6 +47,8 @@ def destroy(
             say("Everything on these machines is lost. The secrets stay.")
             operating.confirm(plan, yes=yes, name=session.cluster.name)
             again = operating.command_line("destroy", session.folder, selection)
-            return await operating.carry_out(session, plan, output, again=again, limit=limit)
+            from talosmith.cli.run_plan import carry_out
+
+            return await carry_out(session, plan, output, again=again, limit=limit)
 
     return anyio.run(run)

@@ -13,6 +13,7 @@ from talosmith.cli.operating import OnlyOption, SkipOption, TargetOption, comman
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, say
 from talosmith.errors import ExitCode
 from talosmith.files import replace_file
+from talosmith.operations import up
 from talosmith.report.data import as_json
 from talosmith.session import Session
 
@@ -38,7 +39,7 @@ def plan(
 
     async def run() -> int:
         async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
-            made = await session.plan_up(selection)
+            made = await session.plan(up, up.UpOptions(selection=selection))
         show(made, output)
         if out is not None:
             replace_file(out, (as_json(made.as_data()) + "\n").encode())

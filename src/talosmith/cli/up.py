@@ -22,6 +22,7 @@ from talosmith.cli.operating import (
 )
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, say
 from talosmith.errors import ExitCode, Permanent
+from talosmith.operations import up as operation
 from talosmith.providers.base import Finding
 from talosmith.report import findings
 from talosmith.report import plan as plan_report
@@ -78,7 +79,8 @@ def up(
                 "up", force_unlock=force_unlock, wait=wait, waiting=operating.told_waiting
             ) as lock:
                 operating.told_taking_over(lock, forced=bool(force_unlock))
-                plan = await session.plan_up(selection, health_limit=health_limit)
+                options = operation.UpOptions(selection=selection, health_limit=health_limit)
+                plan = await session.plan(operation, options)
                 operating.refuse_blocked(plan)
                 if plan.empty:
                     await session.health(say, health_limit)  # a run that was killed may have left that out
@@ -89,7 +91,9 @@ def up(
                 await _preflight(session, min(limit or _PATIENCE, _PATIENCE))
                 say(plan_report.as_text(plan, Style(sys.stderr)))
                 operating.confirm(plan, yes=yes, confirmed=confirm)
-                code = await operating.carry_out(
+                from talosmith.cli.run_plan import carry_out
+
+                code = await carry_out(
                     session,
                     plan,
                     output,

@@ -18,6 +18,7 @@ from talosmith.desired.validity import SET_CLOCKS
 from talosmith.errors import Temporary
 from talosmith.kube import errors
 from talosmith.kube.answers import by_the_clock, from_answer
+from talosmith.kube.credentials import Credentials
 from talosmith.kube.errors import KubeError, cleaned
 from talosmith.kube.transport import BASE, SERVER, ClusterTransport, NoServer, no_connection
 
@@ -76,6 +77,9 @@ class Caller:
     def server(self) -> str:
         """The control plane that is asked at the moment."""
         return self._transport.server
+
+    async def exchange(self, credentials: Credentials) -> None:
+        await self._transport.exchange(credentials)
 
     async def close(self) -> None:
         await self._http.aclose()

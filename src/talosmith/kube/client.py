@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from talosmith.desired.bundle import Bundle
 from talosmith.kube import errors
@@ -15,11 +15,8 @@ from talosmith.kube.credentials import Credentials
 from talosmith.kube.discovery import Discovery, Resource
 from talosmith.kube.kubeconfig import read_kubeconfig
 from talosmith.kube.objects import Object, Ref, version
-from talosmith.kube.transport import BASE, ClusterTransport, Server
+from talosmith.kube.transport import ClusterTransport, Server
 from talosmith.model.secret import Secret
-
-if TYPE_CHECKING:
-    from lightkube import AsyncClient
 
 FIELD_MANAGER = "talosmith"
 PAGE = 500
@@ -99,6 +96,10 @@ class KubeClient:
         self, kind: type[BaseException] | None, wrong: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def exchange(self, credentials: Credentials) -> None:
+        """Use these from now on. Answers that are awaited or read come by the connections of the old ones."""
+        await self._caller.exchange(credentials)
 
     async def close(self) -> None:
         await self._caller.close()
@@ -251,18 +252,6 @@ class KubeClient:
         async with self._caller.stream(resource.path(namespace), params, f"all {kind}s", idle=seconds + 15) as lines:
             async for line in lines:
                 yield line
-
-    def typed(self) -> AsyncClient:
-        """lightkube's client with its classes for every kind, over the same connections: closing this closes it.
-
-        It goes to the next control plane as this does, but tries nothing again and raises errors of its own.
-        """
-        from lightkube import AsyncClient, SingleConfig
-        from lightkube.config.models import Cluster, Context, User
-
-        context = Context(cluster="it", user="us", namespace=self.namespace)
-        config = SingleConfig("it", context, Cluster(server=BASE), User())
-        return AsyncClient(config, transport=self._transport, trust_env=False, field_manager=FIELD_MANAGER)
 
     async def _object(self, ref: Ref) -> Object:
         resource = await self.resource(ref.api_version, ref.kind)

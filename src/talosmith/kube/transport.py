@@ -17,6 +17,7 @@ from cryptography import x509
 from talosmith.desired.validity import EXPIRED, NOT_YET_VALID, SET_CLOCKS, authorities_out_of_time, out_of_time_served
 from talosmith.errors import UsageError
 from talosmith.kube import errors
+from talosmith.kube.connections import Connections
 from talosmith.kube.credentials import Credentials
 from talosmith.kube.errors import KubeError, cleaned
 from talosmith.reaching import certificate_at
@@ -24,7 +25,6 @@ from talosmith.reaching import certificate_at
 DEFAULT_PORT = 6443
 BASE = "https://kubernetes"  # stands for whichever server it will be
 SERVER = "talosmith.server"  # the key of a response's extensions that says which it was
-_IDLE_CONNECTIONS = 16
 _LOOK = 3.0  # seconds for a second look at a certificate, which only serves to say more
 
 
@@ -74,17 +74,10 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
             raise UsageError("no control plane is given", hint="Give at least one address.")
         self._servers = list(dict.fromkeys(servers))
         self._turn = 0
-        self._server_name = credentials.server_name
-        self._token = credentials.token
-        self._authority = credentials.authority
-        self._proxied = bool(proxy)
-        self._inner = httpx2.AsyncHTTPTransport(
-            verify=credentials.context(),
-            trust_env=False,
-            proxy=proxy or None,
-            # Not bounded here: calls are bounded by whoever makes many, and watches hold a connection each.
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
-        )
+        self._credentials = credentials
+        self._proxy = proxy
+        self._connections = Connections(credentials.context(), proxy)
+        self._retired: list[Connections] = []
 
     @property
     def server(self) -> str:
@@ -99,13 +92,21 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
         if self.server == failed:
             self._turn += 1
 
+    async def exchange(self, credentials: Credentials) -> None:
+        """Use these from now on. Answers that are awaited or read come by the connections that they were asked on."""
+        self._retired = [old for old in (*self._retired, self._connections) if not old.closed]
+        self._credentials = credentials
+        self._connections = Connections(credentials.context(), self._proxy)
+        for old in self._retired:
+            await old.retire()
+
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         failures: dict[str, Exception] = {}
         out_of_time: dict[str, str] = {}
         for _ in self._servers:
             server = self._current
             try:
-                response = await self._inner.handle_async_request(self._addressed(request, server))
+                response = await self._connections.send(self._addressed(request, server))
             except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as wrong:
                 failures[str(server)] = wrong
                 if (refused := _untrusted(wrong)) and refused.verify_code in (EXPIRED, NOT_YET_VALID):
@@ -119,27 +120,28 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
     async def _validity(self, server: Server, verify_code: int) -> str:
         """Which certificate is not valid now: the CA of our credentials, or the server's."""
         now = datetime.now(UTC)
-        authorities = x509.load_pem_x509_certificates(self._authority.encode()) if self._authority else []
+        ours = self._credentials.authority
+        authorities = x509.load_pem_x509_certificates(ours.encode()) if ours else []
         if wrong := authorities_out_of_time(authorities, now):
             return f"CA certificate of Kubernetes {wrong}"
         shown = b""
-        if not self._proxied:
+        if not self._proxy:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE  # nothing is sent: to read the validity period is all it is for
             host, port = server.url.host, server.url.port or 443
-            shown = await certificate_at(host, port, context, _LOOK, self._server_name)
+            shown = await certificate_at(host, port, context, _LOOK, self._credentials.server_name)
         return f"certificate {out_of_time_served(verify_code, shown, now)}"
 
     def _addressed(self, request: httpx2.Request, server: Server) -> httpx2.Request:
         base = server.url.raw_path.rstrip(b"/")
         headers = httpx2.Headers(request.headers)
         headers["Host"] = str(server)
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token.reveal()}"
+        if self._credentials.token:
+            headers["Authorization"] = f"Bearer {self._credentials.token.reveal()}"
         extensions = dict(request.extensions)
-        if self._server_name:
-            extensions["sni_hostname"] = self._server_name
+        if self._credentials.server_name:
+            extensions["sni_hostname"] = self._credentials.server_name
         return httpx2.Request(
             request.method,
             server.url.copy_with(raw_path=base + request.url.raw_path),
@@ -149,7 +151,8 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        for connections in (*self._retired, self._connections):
+            await connections.close()
 
 
 def no_connection(failed: NoServer, about: str) -> KubeError:

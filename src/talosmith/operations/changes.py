@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from talosmith.desired.config.compare import differing_paths
 from talosmith.desired.config.load import load
 from talosmith.desired.config.reboot import needs_reboot
-from talosmith.desired.target import Desired, DesiredNode
+from talosmith.desired.target import Desired, DesiredNode, StepConfig
 from talosmith.model.machines import Machine, MachineSpec
 from talosmith.model.secret import Secret
 from talosmith.observed.world import NodeSeen, Observed, Unknown
@@ -15,9 +15,12 @@ from talosmith.operations.in_place import listed, refusal, remarks
 from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.gate import as_effect, judge
 from talosmith.plan.step import StepKey
+from talosmith.plan.turns import Turns
+from talosmith.providers.base import Capabilities
+from talosmith.steps.change_config import ChangeConfig
 from talosmith.steps.context import Context
 from talosmith.steps.machines import ResizeMachine, only_grows
-from talosmith.steps.nodes import ChangeConfig, Reboot
+from talosmith.steps.nodes import Reboot
 
 _NETWORK = (
     "machine.network", "LinkConfig", "BondConfig", "VLANConfig", "BridgeConfig", "DHCPv4Config", "DHCPv6Config",
@@ -30,30 +33,23 @@ _RESTARTS_NOTHING = (
 )  # fmt: skip
 
 
-class _Turns:
-    """Whose turn it is: after everything that heals, each control plane after the one before it.
-
-    Workers wait for their turn only if they are going to be disturbed. Nodes that are going to change are not waited
-    for: the change may be what heals them.
-    """
-
-    def __init__(self, plan: PlanBuilder[Context], desired: Desired, observed: Observed) -> None:
-        self._changing = {name for name, node in desired.nodes.items() if _differs(node, observed.nodes[name])}
-        self._healing = plan.keys(lambda step: step.disruption == "none" and step.subject not in self._changing)
-        self._last = plan.keys(lambda step: step.disruption == "reboot")[-1:]
-
-    def take(self, wanted: DesiredNode, key: StepKey, *, disturbing: bool) -> list[StepKey]:
-        resize = ResizeMachine.key_of(wanted.name)
-        own = [resize.if_planned] if key != resize else []
-        if not wanted.is_controlplane and not disturbing:
-            return own
-        needs = [*own, *self._healing, *self._last]
-        self._last = [key]
-        return needs
+def _turns(plan: PlanBuilder[Context], desired: Desired, observed: Observed, max_unavailable: int) -> Turns:
+    changing = {name for name, node in desired.nodes.items() if _differs(node, observed.nodes[name])}
+    return Turns(plan, changing=changing, max_unavailable=max_unavailable)
 
 
-def change_config(plan: PlanBuilder[Context], desired: Desired, observed: Observed) -> None:
-    turns = _Turns(plan, desired, observed)
+def _needs(turns: Turns, wanted: DesiredNode, key: StepKey, *, disturbing: bool) -> list[StepKey]:
+    """Workers wait for their turn only if they are going to be disturbed."""
+    resize = ResizeMachine.key_of(wanted.name)
+    own = [resize.if_planned] if key != resize else []
+    waits = wanted.is_controlplane or disturbing
+    return [*own, *(turns.take(key, is_controlplane=wanted.is_controlplane) if waits else ())]
+
+
+def change_config(
+    plan: PlanBuilder[Context], desired: Desired, observed: Observed, *, max_unavailable: int = 1
+) -> None:
+    turns = _turns(plan, desired, observed, max_unavailable)
     running = observed.bootstrapped is not False
     refused: dict[str, list[str]] = {}
     told: dict[str, list[str]] = {}
@@ -74,7 +70,7 @@ def change_config(plan: PlanBuilder[Context], desired: Desired, observed: Observ
             _change(plan, turns, observed, wanted, paths, needs_reboot(before, after, desired.cluster.talos_version))
         elif seen.pending_reboot:
             reboot = Reboot(wanted.name, wanted.is_controlplane)
-            needs = turns.take(wanted, reboot.key, disturbing=True)
+            needs = _needs(turns, wanted, reboot.key, disturbing=True)
             plan.add(reboot, "a config waits there for a reboot", needs=needs, effect=_effect(observed, wanted))
     for why, names in refused.items():
         plan.block(f"{listed(names)}: {why}")
@@ -93,18 +89,25 @@ def _differs(wanted: DesiredNode, seen: NodeSeen) -> bool:
 
 def _change(
     plan: PlanBuilder[Context],
-    turns: _Turns,
+    turns: Turns,
     observed: Observed,
     wanted: DesiredNode,
     paths: Sequence[str],
     rebooting: Sequence[str],
 ) -> None:
-    network = any(path.startswith(_NETWORK) for path in paths)
-    restarts = wanted.is_controlplane and not rebooting and any(map(_restarts_components, paths))
-    action = ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane, restarts)
+    action = config_change(wanted, paths, rebooting)
     reason = f"differs in {listed(paths)}" + (f"; {listed(rebooting)} takes a reboot" if rebooting else "")
     effect = _effect(observed, wanted) if rebooting else ""
-    plan.add(action, reason, needs=turns.take(wanted, action.key, disturbing=bool(rebooting)), effect=effect)
+    plan.add(action, reason, needs=_needs(turns, wanted, action.key, disturbing=bool(rebooting)), effect=effect)
+
+
+def config_change(
+    wanted: DesiredNode, paths: Sequence[str], rebooting: Sequence[str], own: StepConfig | None = None
+) -> ChangeConfig:
+    """The step that changes these fields; with `own`, to a config on the way to that of the inventory."""
+    network = any(path.startswith(_NETWORK) for path in paths)
+    restarts = wanted.is_controlplane and not rebooting and any(map(_restarts_components, paths))
+    return ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane, restarts, own)
 
 
 def _restarts_components(path: str) -> bool:
@@ -115,11 +118,11 @@ def resize(
     plan: PlanBuilder[Context],
     desired: Desired,
     observed: Observed,
+    can: Capabilities,
     *,
-    possible: bool,
-    host_calls: tuple[str, ...] = (),
+    max_unavailable: int = 1,
 ) -> None:
-    turns = _Turns(plan, desired, observed)
+    turns = _turns(plan, desired, observed, max_unavailable)
     for wanted in desired.nodes.values():
         machine = observed.nodes[wanted.name].machine
         if not isinstance(machine, Machine):
@@ -127,12 +130,12 @@ def resize(
         change = _difference(machine, wanted.machine)
         if _shrinks(machine, wanted.machine):
             plan.block(f"{wanted.name} would get smaller or fewer disks; that loses data: replace the node instead")
-        elif change and not possible:
+        elif change and not can.resizes:
             plan.note(f"{wanted.name}: {change}; this provider cannot change it in place")
         elif change:
             running = only_grows(machine, wanted.machine)
-            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running, host_calls)
-            needs = turns.take(wanted, action.key, disturbing=not running)
+            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running, can.calls("resize"))
+            needs = _needs(turns, wanted, action.key, disturbing=not running)
             effect = "" if running else _effect(observed, wanted)
             plan.add(action, "the inventory says so", needs=needs, effect=effect)
 

@@ -5,56 +5,64 @@ Some of its nodes only: then the cluster goes on without them, and each is taken
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from talosmith.desired.target import Desired
 from talosmith.model.machines import Machine
 from talosmith.observed.world import NodeSeen, Observed, Unknown
+from talosmith.operations.operation import Facts, Options
 from talosmith.operations.removal import Forecast, concerns_etcd, members_by_name, take_out
-from talosmith.plan.builder import PlanBuilder, Selection
+from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.step import Plan
-from talosmith.providers.base import HostCalls
+from talosmith.providers.base import Capabilities
 from talosmith.steps.context import Context
 from talosmith.steps.machines import DestroyMachine
 from talosmith.steps.removal import ResetNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DestroyOptions:
-    selection: Selection = field(default_factory=Selection)
-    creates: bool = True  # the provider made the machines, and takes them away; else they are reset and stay
-    host_calls: HostCalls = field(default_factory=dict)
+class DestroyOptions(Options):
+    """Targets: these nodes; none: the whole cluster."""
 
 
-def build(desired: Desired, observed: Observed, options: DestroyOptions) -> Plan[Context]:
+def build(desired: Desired, observed: Observed, options: DestroyOptions, facts: Facts) -> Plan[Context]:
+    can = facts.capabilities
     plan = PlanBuilder[Context]("destroy", desired.cluster.name)
     forecast = Forecast(observed.etcd())
-    goes_on = _goes_on(desired, observed, options.selection)
+    goes_on = _goes_on(desired, observed, options, can)
     for name, seen in observed.everybody.items():
         if options.selection.targets and name not in options.selection.targets:
             continue
         if isinstance(seen.machine, Unknown):
             plan.block(f"it is not known whether {name} has a machine: {seen.machine.why}")
-        elif isinstance(seen.machine, Machine) and _may_go(plan, name, seen, options):
+        elif isinstance(seen.machine, Machine) and _may_go(plan, name, seen, can):
             if goes_on:
-                _take_out(plan, observed, name, seen, forecast, options)
+                _take_out(plan, observed, name, seen, forecast, can)
             else:
-                _destroy(plan, name, options)
+                _destroy(plan, name, can)
     again = [name for name in options.selection.targets if name in desired.nodes]
     if goes_on and again and plan.keys():
         plan.note(f"the inventory still has {', '.join(again)}: the next `talosmith up` creates it again")
     return plan.freeze(options.selection)
 
 
-def _goes_on(desired: Desired, observed: Observed, selection: Selection) -> bool:
-    """Whether a control plane stays."""
-    others = [name for name, seen in observed.others.items() if seen.leads]
-    staying = {*(node.name for node in desired.controlplanes), *others} - set(selection.targets)
-    return bool(selection.targets and staying)
+def _goes_on(desired: Desired, observed: Observed, options: DestroyOptions, can: Capabilities) -> bool:
+    """Whether a control plane stays, or may stay: one that is not found may count on the etcd of the targets."""
+    targets = options.selection.targets
+    others = {name for name, seen in observed.others.items() if _may_be_controlplane(observed, name, seen, can)}
+    return bool(targets and {*(node.name for node in desired.controlplanes), *others} - {*targets})
 
 
-def _may_go(plan: PlanBuilder[Context], name: str, seen: NodeSeen, options: DestroyOptions) -> bool:
-    if options.creates:  # found by its tags
+def _may_be_controlplane(observed: Observed, name: str, seen: NodeSeen, can: Capabilities) -> bool:
+    if isinstance(seen.machine, Unknown):
+        return seen.etcd is not None
+    if seen.machine is None:  # gone, if the provider lists machines; else only where it is, is not known
+        return not can.creates and name in members_by_name(observed)
+    return seen.leads
+
+
+def _may_go(plan: PlanBuilder[Context], name: str, seen: NodeSeen, can: Capabilities) -> bool:
+    if can.creates:  # found by its tags
         return True
     if seen.stranger:
         plan.note(f"{name} is left alone: {seen.stranger}")
@@ -63,9 +71,9 @@ def _may_go(plan: PlanBuilder[Context], name: str, seen: NodeSeen, options: Dest
     return seen.configured and not seen.stranger
 
 
-def _destroy(plan: PlanBuilder[Context], name: str, options: DestroyOptions) -> None:
-    if options.creates:
-        plan.add(DestroyMachine(name, options.host_calls.get("destroy", ())), "it belongs to this cluster")
+def _destroy(plan: PlanBuilder[Context], name: str, can: Capabilities) -> None:
+    if can.creates:
+        plan.add(DestroyMachine(name, can.calls("destroy")), "it belongs to this cluster")
     else:
         plan.add(ResetNode(name), "it proves to be a node of this cluster")
 
@@ -76,7 +84,7 @@ def _take_out(
     name: str,
     seen: NodeSeen,
     forecast: Forecast,
-    options: DestroyOptions,
+    can: Capabilities,
 ) -> None:
     """With all the care that a node gets which leaves the inventory.
 
@@ -91,5 +99,4 @@ def _take_out(
         if not verdict:
             plan.block(f"{name} stays: {verdict.reason}; repair the control plane first (`talosmith up`)")
             return
-    calls = options.host_calls.get("destroy", ()) if options.creates else None
-    take_out(plan, observed, name, seen, "it was asked for", plan.keys(), verdict, destroying=calls)
+    take_out(plan, observed, name, seen, "it was asked for", plan.keys(), verdict, can)

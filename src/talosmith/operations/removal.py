@@ -12,6 +12,7 @@ from talosmith.observed.world import EtcdMemberSeen, EtcdSeen, NodeSeen, Observe
 from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.gate import EtcdView, Verdict, as_effect, judge
 from talosmith.plan.step import Action, StepKey
+from talosmith.providers.base import Capabilities
 from talosmith.steps.context import Context
 from talosmith.steps.etcd import LeaveEtcd, RemoveMember
 from talosmith.steps.kubernetes import DeleteNode, Drain
@@ -65,10 +66,9 @@ def remove_others(
     desired: Desired,
     observed: Observed,
     forecast: Forecast,
-    *,
-    destroying: tuple[str, ...] | None,
+    can: Capabilities,
 ) -> None:
-    """What the inventory no longer has. `destroying`: as for `take_out`."""
+    """What the inventory no longer has."""
     for node in desired.controlplanes:
         if plan.has(Joined.key_of(node.name)):
             forecast.join(node.name)
@@ -80,12 +80,12 @@ def remove_others(
         elif isinstance(seen.stage, Unknown) or isinstance(seen.machine, Unknown):
             why = seen.stage.why if isinstance(seen.stage, Unknown) else "its machine is not known"
             plan.note(f"{name} is not in the inventory, but nothing is removed that does not answer: {why}")
-        elif seen.machine is None and destroying is None:
+        elif seen.machine is None and not can.creates:
             plan.note(f"{name} is in the cluster, but not in the inventory, and its address is not known")
         else:
             reason = "the inventory no longer has it"
             verdict = forecast.remove(name) if concerns_etcd(observed, name, seen) else None
-            gone[name] = take_out(plan, observed, name, seen, reason, before, verdict, destroying=destroying)
+            gone[name] = take_out(plan, observed, name, seen, reason, before, verdict, can)
             before = [*before, *gone[name]]
     erased = {name: [key for key in keys if key == ResetNode.key_of(name)] for name, keys in gone.items()}
     leading = {name: keys for name, keys in gone.items() if concerns_etcd(observed, name, observed.others[name])}
@@ -110,13 +110,11 @@ def take_out(
     reason: str,
     before: list[StepKey],
     verdict: Verdict | None,
-    *,
-    destroying: tuple[str, ...] | None,
+    can: Capabilities,
 ) -> list[StepKey]:
     """Out of a cluster that goes on. One after the other: what comes next needs all of it.
 
-    `verdict` is the gate's on the removal, for a control plane. `destroying`: the calls that deleting a machine may
-    make on the provider's host; None where machines are not the provider's to delete, and are reset instead.
+    `verdict` is the gate's on the removal, for a control plane.
     """
     actions: list[Action[Context]] = []
     registered = isinstance(observed.kubernetes, dict) and name in observed.kubernetes
@@ -127,12 +125,12 @@ def take_out(
     leaving: list[Action[Context]] = [LeaveEtcd(name) if alive else RemoveMember(name, one.id) for one in members]
     actions += leaving
     has_machine = isinstance(seen.machine, Machine)
-    if has_machine and alive and destroying is None:
+    if has_machine and alive and not can.creates:
         actions.append(ResetNode(name))  # while Kubernetes still tells where it is
     if registered:
         actions.append(DeleteNode(name))
-    if has_machine and destroying is not None:
-        actions.append(DestroyMachine(name, destroying))
+    if has_machine and can.creates:
+        actions.append(DestroyMachine(name, can.calls("destroy")))
     effect = as_effect(verdict) if verdict is not None else ""
     out_of_etcd = [action.key for action in leaving]
     keys: list[StepKey] = []

@@ -7,57 +7,55 @@ a time; remove what is no longer wanted, last; check that the cluster is healthy
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from talosmith.desired.target import Desired
 from talosmith.model.machines import Machine
 from talosmith.observed.world import KubeNodeSeen, NodeSeen, Observed, Unknown
 from talosmith.operations.changes import change_config, resize
+from talosmith.operations.operation import Facts, Options
 from talosmith.operations.refusals import refuse
 from talosmith.operations.removal import Forecast, members_by_name, remove_lost_members, remove_others
-from talosmith.plan.builder import PlanBuilder, Selection
+from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.step import Plan
-from talosmith.providers.base import HostCalls
+from talosmith.providers.base import Capabilities
 from talosmith.steps.cluster import Healthy
 from talosmith.steps.context import Context
 from talosmith.steps.etcd import BootstrapEtcd, RemoveMember
 from talosmith.steps.files import WriteKubeconfig, WriteTalosconfig
+from talosmith.steps.first_config import FirstConfig
 from talosmith.steps.kubernetes import ControlPlaneUp, DeleteNode, Uncordon
 from talosmith.steps.machines import CreateMachine, ForgetSeed, PowerOn
-from talosmith.steps.nodes import FirstConfig, Joined, Reboot
+from talosmith.steps.nodes import Joined, Reboot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpOptions:
-    selection: Selection = field(default_factory=Selection)
-    creates: bool = True  # the provider creates machines, and deletes them
-    resizes: bool = False
-    forgets_seeds: bool = False  # it gives machines a seed that can be taken away again
-    missing_files: tuple[str, ...] = ("talosconfig", "kubeconfig")
+class UpOptions(Options):
     health_limit: float = 900.0
-    host_calls: HostCalls = field(default_factory=dict)
+    max_unavailable: int = 1  # workers that are disturbed at the same time
 
 
-def build(desired: Desired, observed: Observed, options: UpOptions) -> Plan[Context]:
+def build(desired: Desired, observed: Observed, options: UpOptions, facts: Facts) -> Plan[Context]:
+    can = facts.capabilities
     plan = PlanBuilder[Context]("up", desired.cluster.name)
     forecast = Forecast(observed.etcd())
     refuse(plan, desired, observed)
     remove_lost_members(plan, desired, observed, forecast)
     for name in desired.nodes:
-        _machine(plan, name, observed.nodes[name], options)
+        _machine(plan, name, observed.nodes[name], can)
         _first_config(plan, observed, name, observed.nodes[name])
     _bootstrap(plan, desired, observed)
     _api(plan, observed)
     for name in desired.nodes:
         _joined(plan, observed, name, observed.nodes[name])
         _uncordon(plan, name, observed.nodes[name])
-        if options.forgets_seeds:
-            _seed(plan, name, observed.nodes[name], options)
-    resize(plan, desired, observed, possible=options.resizes, host_calls=options.host_calls.get("resize", ()))
-    change_config(plan, desired, observed)
-    destroying = options.host_calls.get("destroy", ()) if options.creates else None
-    remove_others(plan, desired, observed, forecast, destroying=destroying)
-    _files(plan, desired, options)
+        if can.forgets_seeds:
+            _seed(plan, name, observed.nodes[name], can)
+    resize(plan, desired, observed, can, max_unavailable=options.max_unavailable)
+    change_config(plan, desired, observed, max_unavailable=options.max_unavailable)
+    remove_others(plan, desired, observed, forecast, can)
+    _files(plan, desired, facts.missing_files)
     _health(plan, options)
     return plan.freeze(options.selection)
 
@@ -73,10 +71,10 @@ def _health(plan: PlanBuilder[Context], options: UpOptions) -> None:
         plan.add(Healthy(options.health_limit), "cluster changed in this run", needs=plan.keys())
 
 
-def _machine(plan: PlanBuilder[Context], name: str, seen: NodeSeen, options: UpOptions) -> None:
+def _machine(plan: PlanBuilder[Context], name: str, seen: NodeSeen, can: Capabilities) -> None:
     if seen.machine is None:
         plan.add(
-            CreateMachine(name, options.host_calls.get("create", ())),
+            CreateMachine(name, can.calls("create")),
             "machine does not exist",
             needs=(DeleteNode.key_of(name).if_planned,),
             requires=(RemoveMember.key_of(name).if_planned,),
@@ -188,20 +186,20 @@ def _uncordon(plan: PlanBuilder[Context], name: str, seen: NodeSeen) -> None:
         plan.note(f"{name} is cordoned, not by talosmith: left as it is; `kubectl uncordon {name}` ends that")
 
 
-def _seed(plan: PlanBuilder[Context], name: str, seen: NodeSeen, options: UpOptions) -> None:
+def _seed(plan: PlanBuilder[Context], name: str, seen: NodeSeen, can: Capabilities) -> None:
     """Not before the node is ready: until then its config may be nowhere else."""
     if plan.has(CreateMachine.key_of(name)) or (isinstance(seen.machine, Machine) and seen.machine.seeded):
         reason = "the node keeps its config on its own disk by then"
-        action = ForgetSeed(name, options.host_calls.get("forget-seed", ()))
+        action = ForgetSeed(name, can.calls("forget-seed"))
         plan.add(action, reason, requires=(Joined.key_of(name).if_planned,))
 
 
-def _files(plan: PlanBuilder[Context], desired: Desired, options: UpOptions) -> None:
+def _files(plan: PlanBuilder[Context], desired: Desired, missing: Sequence[str]) -> None:
     configs = [key for name in desired.nodes if plan.has(key := FirstConfig.key_of(name))]
     reason = "missing, expired or for another endpoint"
-    if "talosconfig" in options.missing_files:
+    if "talosconfig" in missing:
         plan.add(WriteTalosconfig(), reason, needs=configs)
-    if "kubeconfig" in options.missing_files:
+    if "kubeconfig" in missing:
         # Control planes write it, with the endpoint that their config has.
         leading = [key for node in desired.controlplanes if (key := FirstConfig.key_of(node.name)) in configs]
         plan.add(WriteKubeconfig(), reason, needs=[ControlPlaneUp.key_of().if_planned, *leading])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any, Generic
 
 from talosmith.errors import UsageError
@@ -89,14 +90,10 @@ class PlanBuilder(Generic[C]):
         if self._steps and not steps and (chosen.only or chosen.targets):
             hint = f"left out: {also}" if also else f"steps of this plan: {', '.join(self._steps)}"
             raise UsageError("none of the plan's steps is selected", hint=hint)
-        kept = [
-            replace(step, needs=tuple(dict.fromkeys(need for need in step.needs if need in steps)))
-            for step in steps.values()
-        ]
         return Plan(
             operation=self._operation,
             cluster=self._cluster,
-            steps=ordered(kept),
+            steps=self._ordered_among(steps),
             notes=(*self._notes, *([f"also left out: {also}"] if also else [])),
             blocked=tuple(self._blocked),
             confirm=tuple(text for text, of in self._confirm if any(key in steps for key in of)),
@@ -109,6 +106,18 @@ class PlanBuilder(Generic[C]):
         for key, need in edges:
             if need not in self._steps and not need.is_optional:
                 raise AssertionError(f"{key} needs {need}, and the plan has no such step")
+
+    def _ordered_among(self, chosen: Container[StepKey]) -> tuple[Step[C], ...]:
+        """The chosen steps in order. One that is left out passes on what it waits for itself: turns stay turns."""
+        needs: dict[StepKey, tuple[StepKey, ...]] = {}
+        planned = [
+            replace(step, needs=tuple(need for need in step.needs if need in self._steps))
+            for step in self._steps.values()
+        ]
+        for step in (whole := ordered(planned)):
+            passed = ((need,) if need in chosen else needs[need] for need in step.needs)
+            needs[step.key] = tuple(dict.fromkeys(chain.from_iterable(passed)))
+        return tuple(replace(step, needs=needs[step.key]) for step in whole if step.key in chosen)
 
     def _incomplete(self, chosen: Iterable[StepKey]) -> dict[StepKey, StepKey]:
         """The chosen steps that lack a required step, each with the one it lacks, and whatever requires those."""

@@ -7,14 +7,15 @@ tags alone, what does not carry this cluster's tags is never touched, and asking
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, Protocol, runtime_checkable
 
 from talosmith.model.machines import Machine, MachineSpec
 from talosmith.model.secret import Secret
 
-HostCalls = Mapping[Literal["create", "resize", "forget-seed", "destroy"], tuple[str, ...]]
+Verb = Literal["create", "resize", "forget-seed", "destroy"]
+HostCalls = Mapping[Verb, tuple[str, ...]]
 NO_HOST_CALLS: HostCalls = MappingProxyType({})
 
 
@@ -82,3 +83,26 @@ class HasSeeds(Protocol):
 
     async def forget_seed(self, machine: Machine) -> bool:
         """Takes the seed away from the machine and deletes it. Whether there was one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a provider can do, as the data that plans are made from."""
+
+    creates: bool = True  # False: machines exist already, are reset instead of deleted, and stay
+    resizes: bool = False
+    forgets_seeds: bool = False
+    host_calls: HostCalls = field(default_factory=lambda: NO_HOST_CALLS)
+
+    def calls(self, verb: Verb) -> tuple[str, ...]:
+        """Changes of the host beyond the machine's own that go with it."""
+        return self.host_calls.get(verb, ())
+
+
+def capabilities(provider: Provider) -> Capabilities:
+    return Capabilities(
+        creates=provider.creates,
+        resizes=isinstance(provider, CanResize),
+        forgets_seeds=isinstance(provider, HasSeeds),
+        host_calls=provider.host_calls,
+    )

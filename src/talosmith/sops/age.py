@@ -1,4 +1,7 @@
-"""The data key of a file, wrapped for each age recipient: X25519 and SSH keys by pyrage, post-quantum ones by us."""
+"""The data key of a file, wrapped for each age recipient: X25519 and SSH keys by pyrage, post-quantum ones by us.
+
+Both are loaded with the first key of theirs: most commands open no file.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from typing import Any, Final
 
 from talosmith.errors import SecretsError
 from talosmith.model.secret import Secret
-from talosmith.sops import hybrid
 
 _X25519_IDENTITY: Final = "AGE-SECRET-KEY-1"
+_HYBRID_IDENTITY: Final = "AGE-SECRET-KEY-PQ-1"
+_HYBRID_RECIPIENT: Final = "age1pq1"
 _SHOWN_LENGTH: Final = 70  # an X25519 recipient whole; a post-quantum one has 1,960 characters
 
 
@@ -25,12 +29,14 @@ class Identity:
     def recipient(self) -> str:
         """The public half; empty for SSH keys, whose public form is not needed."""
         if self.is_hybrid:
+            from talosmith.sops import hybrid
+
             return hybrid.recipient_of(self.key.reveal())
         return "" if self.is_ssh else str(self.opener.to_public())
 
     @property
     def is_hybrid(self) -> bool:
-        return self.key.reveal().startswith(hybrid.IDENTITY)
+        return self.key.reveal().startswith(_HYBRID_IDENTITY)
 
     @property
     def is_ssh(self) -> bool:
@@ -51,8 +57,12 @@ def _pyrage() -> Any:
     return pyrage
 
 
-def new_key() -> str:
-    """A new X25519 identity, as text."""
+def new_key(*, post_quantum: bool = False) -> str:
+    """A new identity, as text."""
+    if post_quantum:
+        from talosmith.sops import hybrid
+
+        return hybrid.new_key()
     return str(_pyrage().x25519.Identity.generate())
 
 
@@ -60,7 +70,7 @@ def parse_identity(text: str, source: str) -> Identity:
     """One identity; the error says where it was found, not what it was."""
     pyrage = _pyrage()
     identity = Identity(Secret(text))
-    if not text.startswith((_X25519_IDENTITY, hybrid.IDENTITY, "-----BEGIN ")):
+    if not text.startswith((_X25519_IDENTITY, _HYBRID_IDENTITY, "-----BEGIN ")):
         raise _not_an_identity(source)
     try:
         _ = identity.recipient if identity.is_hybrid else identity.opener
@@ -84,7 +94,9 @@ def wrap(data_key: bytes, recipient: str) -> str:
     """The data key as an armored age file that only `recipient` opens."""
     pyrage = _pyrage()
     try:
-        if recipient.startswith(hybrid.RECIPIENT):
+        if recipient.startswith(_HYBRID_RECIPIENT):
+            from talosmith.sops import hybrid
+
             return hybrid.wrap(data_key, recipient)
         parse = pyrage.ssh.Recipient if recipient.startswith("ssh-") else pyrage.x25519.Recipient
         armored: bytes = pyrage.encrypt(data_key, [parse.from_str(recipient)], armored=True)
@@ -117,6 +129,8 @@ def _opened(armored: str, identity: Identity) -> bytes | None:
     pyrage = _pyrage()
     try:
         if identity.is_hybrid:
+            from talosmith.sops import hybrid
+
             return hybrid.unwrap(armored, identity.key.reveal())
         opened: bytes = pyrage.decrypt(armored.encode(), [identity.opener])
         return opened

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
     from cryptography.hazmat.primitives.hpke import MLKEM768X25519PrivateKey, Suite
 
-RECIPIENT: Final = "age1pq1"
-IDENTITY: Final = "AGE-SECRET-KEY-PQ-1"
 _STANZA: Final = "mlkem768x25519"
 _LABEL: Final = b"age-encryption.org/mlkem768x25519"
 _INTRO: Final = "age-encryption.org/v1"

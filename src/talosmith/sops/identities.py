@@ -10,7 +10,6 @@ from pathlib import Path
 
 from talosmith.errors import SecretsError
 from talosmith.files.secret import create_secret, make_private_folder
-from talosmith.sops import hybrid
 from talosmith.sops.age import Identity, new_key, parse_identity
 
 
@@ -109,7 +108,7 @@ class _Search:
 def new_identity(path: Path | None = None, *, post_quantum: bool = False) -> str:
     """Make a key file as age-keygen does, for the owner alone, and return its recipient. Nothing is overwritten."""
     path = path or default_key_file()
-    key = hybrid.new_key() if post_quantum else new_key()
+    key = new_key(post_quantum=post_quantum)
     identity = parse_identity(key, "the new key")
     created = datetime.now().astimezone().isoformat(timespec="seconds").replace("+00:00", "Z")
     make_private_folder(path.parent)

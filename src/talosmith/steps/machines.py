@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from talosmith.desired.target import StepConfig
 from talosmith.errors import Permanent
 from talosmith.model.machines import Machine, MachineSpec
 from talosmith.plan.step import Disruption, Report, Stage
@@ -18,16 +19,20 @@ from talosmith.steps.nodes import until_ready
 
 @dataclass(frozen=True, slots=True)
 class CreateMachine(OnNode):
-    """`host_calls`: what the provider may change on the host besides, such as a network that is missing."""
+    """`host_calls`: what the provider may change on the host besides, such as a network that is missing.
+
+    `own`: the config of its seed, where it is not the inventory's.
+    """
 
     host_calls: tuple[str, ...] = ()
+    own: StepConfig | None = None
 
     area: ClassVar[str] = "machine"
     stage: ClassVar[Stage] = "machines"
     limit: ClassVar[float] = 900.0
 
     def describe(self) -> str:
-        return "make its machine"
+        return f"make its machine{self.own or ''}"
 
     def calls(self) -> tuple[str, ...]:
         return ("machine:create", *self.host_calls)
@@ -38,7 +43,7 @@ class CreateMachine(OnNode):
     async def run(self, context: Context, report: Report) -> None:
         wanted = context.node(self.name)
         context.may_write()
-        seed = wanted.config if context.provider.seeds else None
+        seed = (self.own or wanted).config if context.provider.seeds else None
         with heard_by(report):
             context.machines[self.name] = await context.provider.create(wanted.machine, seed)
 

@@ -79,6 +79,12 @@ class TalosClient(_Pool):
         """With the client certificate of a talosconfig, given as its text or its data."""
         return cls(Credentials.from_talosconfig(config, context), limits=limits)
 
+    def exchange(self, credentials: Credentials) -> None:
+        """Use these from now on, in nodes that were handed out before, too. Calls that run end with the old ones."""
+        self._trust = ClusterTrust(credentials)
+        for channel in self._channels.values():
+            channel.exchange(self._trust)
+
     def node(self, address: str | Address, name: str = "", *, via: str | Address = "") -> TalosNode:
         """A node by its address. With `via`, a control plane is asked to pass every call on to it."""
         place = _read(address)

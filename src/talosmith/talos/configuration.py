@@ -15,12 +15,12 @@ from talosmith.model.secret import Secret
 from talosmith.talos.archive import Unsafe, single_file
 from talosmith.talos.errors import NotTalos
 from talosmith.talos.grpc.caller import MIB, NO_CHANNEL, Caller
-from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.proto.machine_pb2 import (
     ApplyConfigurationRequest,
     BootstrapRequest,
     GenerateClientConfigurationRequest,
 )
+from talosmith.talos.proto.services import MachineServiceStub
 
 _MACHINE = MachineServiceStub(NO_CHANNEL)
 _LARGEST_KUBECONFIG = 4 * MIB

@@ -10,7 +10,6 @@ from google.protobuf.empty_pb2 import Empty
 
 from talosmith.talos.grpc.caller import NO_CHANNEL, Caller
 from talosmith.talos.proto.common_pb2 import Data
-from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.proto.machine_pb2 import (
     EtcdForfeitLeadershipRequest,
     EtcdLeaveClusterRequest,
@@ -19,6 +18,7 @@ from talosmith.talos.proto.machine_pb2 import (
     EtcdRemoveMemberByIDRequest,
     EtcdSnapshotRequest,
 )
+from talosmith.talos.proto.services import MachineServiceStub
 from talosmith.talos.snapshot import Snapshot, SnapshotWriter
 
 _MACHINE = MachineServiceStub(NO_CHANNEL)

@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 
 from talosmith.talos.grpc.caller import FOLLOWING, NO_CHANNEL, Caller
 from talosmith.talos.proto import machine_pb2 as wire
-from talosmith.talos.proto.machine_grpc import MachineServiceStub
+from talosmith.talos.proto.services import MachineServiceStub
 from talosmith.talos.views import MachineStatus, Unmet
 
 _MACHINE = MachineServiceStub(NO_CHANNEL)

@@ -15,14 +15,12 @@ from talosmith.foreign_text import cleaned
 from talosmith.talos.errors import Failed, NotTalos, Unsupported
 from talosmith.talos.grpc.caller import NO_CHANNEL, Caller
 from talosmith.talos.proto.common_pb2 import CONTAINERD, CRI, NS_CRI, NS_SYSTEM, ContainerdInstance
-from talosmith.talos.proto.image_grpc import ImageServiceStub
 from talosmith.talos.proto.image_pb2 import (
     ImageServiceListRequest,
     ImageServicePullLayerProgress,
     ImageServicePullRequest,
     ImageServiceRemoveRequest,
 )
-from talosmith.talos.proto.lifecycle_grpc import LifecycleServiceStub
 from talosmith.talos.proto.lifecycle_pb2 import (
     InstallArtifactsSource,
     InstallDestination,
@@ -30,8 +28,8 @@ from talosmith.talos.proto.lifecycle_pb2 import (
     LifecycleServiceInstallRequest,
     LifecycleServiceUpgradeRequest,
 )
-from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.proto.machine_pb2 import ImagePullRequest
+from talosmith.talos.proto.services import ImageServiceStub, LifecycleServiceStub, MachineServiceStub
 from talosmith.talos.times import read_time
 
 _IMAGES = ImageServiceStub(NO_CHANNEL)

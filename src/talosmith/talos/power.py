@@ -7,7 +7,6 @@ from enum import StrEnum
 
 from talosmith.errors import UsageError
 from talosmith.talos.grpc.caller import NO_CHANNEL, Caller
-from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.proto.machine_pb2 import (
     RebootRequest,
     ResetPartitionSpec,
@@ -16,6 +15,7 @@ from talosmith.talos.proto.machine_pb2 import (
     ShutdownRequest,
     UpgradeRequest,
 )
+from talosmith.talos.proto.services import MachineServiceStub
 
 _MACHINE = MachineServiceStub(NO_CHANNEL)
 

@@ -17,7 +17,7 @@ from talosmith.talos.errors import Failed, NotFound, NotTalos
 from talosmith.talos.grpc.caller import FOLLOWING, NO_CHANNEL, Caller
 from talosmith.talos.kinds import DEFINITIONS, KINDS, Kind
 from talosmith.talos.proto import cosi_pb2
-from talosmith.talos.proto.cosi_grpc import StateStub
+from talosmith.talos.proto.services import StateStub
 from talosmith.talos.times import read_time
 
 _STATE = StateStub(NO_CHANNEL)

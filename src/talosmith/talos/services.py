@@ -10,13 +10,13 @@ from google.protobuf.empty_pb2 import Empty
 from talosmith.talos.errors import NotFound
 from talosmith.talos.grpc.caller import NO_CHANNEL, Caller
 from talosmith.talos.proto.common_pb2 import CONTAINERD, CRI
-from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.proto.machine_pb2 import (
     ContainersRequest,
     ServiceRestartRequest,
     ServiceStartRequest,
     ServiceStopRequest,
 )
+from talosmith.talos.proto.services import MachineServiceStub
 from talosmith.talos.times import read_time
 
 _MACHINE = MachineServiceStub(NO_CHANNEL)

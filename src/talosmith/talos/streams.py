@@ -12,11 +12,10 @@ from google.protobuf.empty_pb2 import Empty
 from talosmith.talos.errors import TooLarge
 from talosmith.talos.grpc.caller import FOLLOWING, MIB, NO_CHANNEL, Caller
 from talosmith.talos.lines import lines_of
-from talosmith.talos.proto.cluster_grpc import ClusterServiceStub
 from talosmith.talos.proto.cluster_pb2 import ClusterInfo, HealthCheckRequest
 from talosmith.talos.proto.common_pb2 import CONTAINERD, CRI
-from talosmith.talos.proto.machine_grpc import MachineServiceStub
 from talosmith.talos.proto.machine_pb2 import CopyRequest, DmesgRequest, ListRequest, LogsRequest, ReadRequest
+from talosmith.talos.proto.services import ClusterServiceStub, MachineServiceStub
 
 _CLUSTER = ClusterServiceStub(NO_CHANNEL)
 _MACHINE = MachineServiceStub(NO_CHANNEL)

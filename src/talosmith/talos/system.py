@@ -8,11 +8,9 @@ from datetime import datetime, timedelta
 from google.protobuf.empty_pb2 import Empty
 
 from talosmith.talos.grpc.caller import NO_CHANNEL, Caller
-from talosmith.talos.proto.machine_grpc import MachineServiceStub
-from talosmith.talos.proto.storage_grpc import StorageServiceStub
+from talosmith.talos.proto.services import MachineServiceStub, StorageServiceStub, TimeServiceStub
 from talosmith.talos.proto.storage_pb2 import BlockDeviceWipeDescriptor, BlockDeviceWipeRequest
 from talosmith.talos.proto.storage_pb2 import Disk as WireDisk
-from talosmith.talos.proto.time_grpc import TimeServiceStub
 from talosmith.talos.proto.time_pb2 import TimeRequest
 from talosmith.talos.times import read_time
 

@@ -193,14 +193,5 @@ async def test_following_goes_on_when_watches_end(
     assert seen == [("MODIFIED", str(number)) for number in range(len(seen))]
 
 
-async def test_lightkube_over_the_same_connections(kube_apiserver: ApiServer, unused: list[str]) -> None:
-    from lightkube.resources.core_v1 import Namespace
-
-    addresses = [unused[0], kube_apiserver.address]
-    async with KubeClient.from_bundle(kube_apiserver.bundle, addresses, limits=PATIENT) as client:
-        typed = client.typed()
-        assert "kube-system" in [one.metadata.name async for one in typed.list(Namespace) if one.metadata]
-
-
 async def test_the_server_says_that_it_is_ready(client: KubeClient) -> None:
     assert await api_health(client) == ApiHealth(client.server, True)

@@ -19,6 +19,7 @@ from talosmith.observed.doctor import examine
 from talosmith.observed.observe import observe
 from talosmith.observed.world import Observed, Unknown
 from talosmith.operations import up
+from talosmith.operations.operation import Facts
 from talosmith.providers.base import Finding, Provider
 from talosmith.talos import Address, MaintenanceClient, TalosClient
 from talosmith.talos.grpc import connecting, http2
@@ -39,7 +40,7 @@ class OneMachine:
         self._address = f"{address.host}:{address.port}"
 
     async def find(self) -> list[Machine]:
-        return [Machine(id="1", name="cp-1", role="controlplane", power="on", addresses=(self._address,))]
+        return [Machine(id="1", name="cp-1", role="controlplane", power="on", endpoint=self._address)]
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         return []
@@ -94,7 +95,7 @@ async def test_a_certificate_out_of_time_is_blocked_and_told_by_doctor(case: str
     seen = found.nodes["cp-1"]
     assert said in seen.stranger and "; fix: " in seen.stranger
     assert isinstance(seen.stage, Unknown) and isinstance(seen.etcd, Unknown)
-    plan = up.build(chosen, found, up.UpOptions())
+    plan = up.build(chosen, found, up.UpOptions(), Facts())
     assert any(said in blocked for blocked in plan.blocked)
     assert not any(step.key == "node/cp-1/config" for step in plan), "a node that answers is no new machine"
     (error,) = [one for one in told if one.level == "error" and said in one.cause]

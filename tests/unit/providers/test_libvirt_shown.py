@@ -14,6 +14,7 @@ import pytest
 from talosmith.desired.secrets_file import Secrets
 from talosmith.inventory import load
 from talosmith.model.providers import Libvirt
+from talosmith.operations import up
 from talosmith.providers.libvirt import calls
 from talosmith.providers.libvirt.calls import CHANGING, READING
 from talosmith.providers.libvirt.connection import libvirt
@@ -106,7 +107,7 @@ async def test_the_plan_has_the_calls_of_the_provider_and_its_text_too(tmp_path:
     """A host without the pool and the network; nothing is created by looking."""
     (tmp_path / "cluster.yaml").write_text(INVENTORY.format(uri=TEST_DRIVER, pool=POOL, network=NETWORK))
     async with Session(load(tmp_path), tmp_path, Secrets(quick_bundle())) as session:
-        plan = await session.plan_up()
+        plan = await session.plan(up, up.UpOptions())
         host = session.provider.host_calls
     assert plan.step("machine/cp-1").action.calls() == ("machine:create", *host["create"])
     assert plan.step("machine/cp-1/seed").action.calls() == ("machine:forget-seed", *host["forget-seed"])

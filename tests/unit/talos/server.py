@@ -8,7 +8,7 @@ import socket
 import ssl
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,6 +18,8 @@ import h2.connection
 import h2.events
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
+from google.protobuf.message_factory import GetMessageClass
+from grpclib import const
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 from grpclib.protocol import H2Protocol
@@ -26,25 +28,18 @@ from grpclib.server import Server
 from talosmith.desired import pki
 from talosmith.desired.pki import CertificateAndKey, KeyKind
 from talosmith.talos import Address, Credentials
-from talosmith.talos.proto import cosi_pb2
+from talosmith.talos.proto import cluster_pb2, cosi_pb2, image_pb2, lifecycle_pb2, storage_pb2, time_pb2
 from talosmith.talos.proto import machine_pb2 as wire
-from talosmith.talos.proto.cluster_grpc import ClusterServiceBase
-from talosmith.talos.proto.cosi_grpc import StateBase
-from talosmith.talos.proto.image_grpc import ImageServiceBase
-from talosmith.talos.proto.lifecycle_grpc import LifecycleServiceBase
-from talosmith.talos.proto.machine_grpc import MachineServiceBase
-from talosmith.talos.proto.storage_grpc import StorageServiceBase
-from talosmith.talos.proto.time_grpc import TimeServiceBase
 
 Handler = Callable[[Any], Awaitable[None]]
-BASES = {
-    "machine": MachineServiceBase,
-    "storage": StorageServiceBase,
-    "time": TimeServiceBase,
-    "cluster": ClusterServiceBase,
-    "image": ImageServiceBase,
-    "lifecycle": LifecycleServiceBase,
-    "state": StateBase,
+SERVICES = {
+    "machine": wire,
+    "storage": storage_pb2,
+    "time": time_pb2,
+    "cluster": cluster_pb2,
+    "image": image_pb2,
+    "lifecycle": lifecycle_pb2,
+    "state": cosi_pb2,
 }
 LOOPBACK = "127.0.0.1"
 
@@ -202,16 +197,31 @@ class State:
                 await stream.send_message(cosi_pb2.ListResponse(resource=item))
 
 
-def _servicer(base: Any, handlers: Mapping[str, Handler]) -> Any:
-    def method(name: str) -> Any:
-        async def handle(self: Any, stream: Any) -> None:
-            if name not in handlers:
+class _Servicer:
+    """One service of the API: what the test handles, and UNIMPLEMENTED for the rest."""
+
+    def __init__(self, module: Any) -> None:
+        (self.service,) = module.DESCRIPTOR.services_by_name.values()
+        self.handlers: dict[str, Handler] = {}
+
+    def __mapping__(self) -> dict[str, Any]:
+        return {
+            f"/{self.service.full_name}/{method.name}": const.Handler(
+                self._handle(method.name),
+                const.Cardinality((method.client_streaming, method.server_streaming)),
+                GetMessageClass(method.input_type),
+                GetMessageClass(method.output_type),
+            )
+            for method in self.service.methods
+        }
+
+    def _handle(self, name: str) -> Handler:
+        async def handle(stream: Any) -> None:
+            if name not in self.handlers:
                 raise GRPCError(Status.UNIMPLEMENTED, f"unknown method {name}")
-            await handlers[name](stream)
+            await self.handlers[name](stream)
 
         return handle
-
-    return type(base.__name__, (base,), {name: method(name) for name in base.__abstractmethods__})()
 
 
 class _Node(Server):
@@ -236,12 +246,12 @@ async def serving(
     context: ssl.SSLContext, *, host: str = LOOPBACK, port: int = 0, **handlers: Handler
 ) -> AsyncIterator[Address]:
     """A node that answers what is given as `SERVICE_Method=handler`, and UNIMPLEMENTED to the rest."""
-    chosen: dict[str, dict[str, Handler]] = {name: {} for name in BASES}
+    servicers = {name: _Servicer(module) for name, module in SERVICES.items()}
     for key, handler in handlers.items():
         service, _, method = key.partition("_")
-        assert hasattr(BASES[service], method), key
-        chosen[service][method] = handler
-    server = _Node([_servicer(base, chosen[name]) for name, base in BASES.items()])
+        assert method in servicers[service].service.methods_by_name, key
+        servicers[service].handlers[method] = handler
+    server = _Node(list(servicers.values()))
     await server.start(host, port, ssl=context)
     try:
         assert isinstance(server._server, asyncio.Server)

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from grpclib.client import Stream
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
-from grpclib.metadata import Deadline
 
 from talosmith.talos.grpc.http2 import Nonsense
 from talosmith.talos.grpc.waking import Waker
@@ -41,8 +40,8 @@ class Call(Stream[SendT, RecvT]):
         self._taken = 0
 
     async def __aenter__(self) -> Call[SendT, RecvT]:
-        self._wrapper = Waker()
-        self._wrapper_ctx = self._wrapper.start(Deadline.from_timeout(self._patience))
+        waker = self._wrapper = Waker()
+        self._wrapper_ctx = waker.limit(self._patience)
         self._wrapper_ctx.__enter__()
         return self
 

@@ -19,7 +19,7 @@ from grpclib.metadata import Deadline
 from multidict import MultiDict
 
 from talosmith.talos.address import Address
-from talosmith.talos.errors import NotTalos
+from talosmith.talos.errors import NotTalos, TalosError
 from talosmith.talos.grpc import connecting
 from talosmith.talos.grpc.call import Call, RecvT, SendT
 from talosmith.talos.grpc.http2 import WINDOWS, NodeProtocol
@@ -83,7 +83,26 @@ class NodeChannel(Channel):
     def _protocol_factory(self) -> NodeProtocol:
         return NodeProtocol(Handler(), self._config, self._h2_config)
 
+    def exchange(self, trust: Trust) -> None:
+        """Secure connections like this from now on. Calls that run end on the connection that they began on."""
+        self.trust = trust
+        if self.protocol is not None:
+            self.protocol.leave()
+
     async def _create_connection(self) -> NodeProtocol:
+        while True:
+            trust = self.trust
+            try:
+                protocol = await self._connect()
+            except TalosError:
+                if self.trust is trust:
+                    raise
+            else:
+                if self.trust is trust:
+                    return protocol
+                protocol.leave()  # exchanged while connecting
+
+    async def _connect(self) -> NodeProtocol:
         self._leaving = [old for old in (*self._leaving, self.protocol) if old and not old.gone.is_set()]
         self.trust.before(self.label)
         try:

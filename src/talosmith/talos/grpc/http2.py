@@ -111,17 +111,25 @@ class NodeProtocol(H2Protocol):
         """
         if frame.error_code != ErrorCodes.NO_ERROR:
             return self._end_at_once(frame)
-        self.leaving = True
-        self.handler.close()  # the next call makes a new connection
+        self._take_no_more_calls()
         for number, stream in self.processor.streams.items():
             if number > frame.last_stream_id:
                 stream.__terminated__("The node takes no more calls on this connection")
         self.leave_if_done()
         return [], []
 
+    def leave(self) -> None:
+        """Take no more calls, and end once those that run have their answers."""
+        self._take_no_more_calls()
+        self.leave_if_done()
+
+    def _take_no_more_calls(self) -> None:
+        self.leaving = True
+        self.handler.close()  # the next call makes a new connection
+
     def leave_if_done(self) -> None:
         if self.leaving and not self.processor.streams and not self.connection.is_closing():
-            asyncio.get_running_loop().call_soon(self.processor.close, "The node takes no more calls")
+            asyncio.get_running_loop().call_soon(self.processor.close, "No more calls on this connection")
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self.cause = self.cause or exc

@@ -37,12 +37,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.cluster_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_HEALTHCHECKREQUEST']._serialized_start=116
-  _globals['_HEALTHCHECKREQUEST']._serialized_end=229
-  _globals['_CLUSTERINFO']._serialized_start=231
-  _globals['_CLUSTERINFO']._serialized_end=319
-  _globals['_HEALTHCHECKPROGRESS']._serialized_start=321
-  _globals['_HEALTHCHECKPROGRESS']._serialized_end=395
-  _globals['_CLUSTERSERVICE']._serialized_start=397
-  _globals['_CLUSTERSERVICE']._serialized_end=489
 # @@protoc_insertion_point(module_scope)

@@ -37,18 +37,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.common_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CONTAINERDRIVER']._serialized_start=456
-  _globals['_CONTAINERDRIVER']._serialized_end=498
-  _globals['_CONTAINERDNAMESPACE']._serialized_start=500
-  _globals['_CONTAINERDNAMESPACE']._serialized_end=564
-  _globals['_CODE']._serialized_start=566
-  _globals['_CODE']._serialized_end=609
-  _globals['_ERROR']._serialized_start=109
-  _globals['_ERROR']._serialized_end=200
-  _globals['_METADATA']._serialized_start=202
-  _globals['_METADATA']._serialized_end=284
-  _globals['_DATA']._serialized_start=286
-  _globals['_DATA']._serialized_end=343
-  _globals['_CONTAINERDINSTANCE']._serialized_start=345
-  _globals['_CONTAINERDINSTANCE']._serialized_end=454
 # @@protoc_insertion_point(module_scope)

@@ -37,14 +37,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.inspect_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DEPENDENCYEDGETYPE']._serialized_start=501
-  _globals['_DEPENDENCYEDGETYPE']._serialized_end=621
-  _globals['_CONTROLLERRUNTIMEDEPENDENCIESRESPONSE']._serialized_start=113
-  _globals['_CONTROLLERRUNTIMEDEPENDENCIESRESPONSE']._serialized_end=208
-  _globals['_CONTROLLERRUNTIMEDEPENDENCY']._serialized_start=210
-  _globals['_CONTROLLERRUNTIMEDEPENDENCY']._serialized_end=325
-  _globals['_CONTROLLERDEPENDENCYEDGE']._serialized_start=328
-  _globals['_CONTROLLERDEPENDENCYEDGE']._serialized_end=499
-  _globals['_INSPECTSERVICE']._serialized_start=623
-  _globals['_INSPECTSERVICE']._serialized_end=744
 # @@protoc_insertion_point(module_scope)

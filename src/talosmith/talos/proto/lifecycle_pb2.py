@@ -36,20 +36,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.lifecycle_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_INSTALLARTIFACTSSOURCE']._serialized_start=86
-  _globals['_INSTALLARTIFACTSSOURCE']._serialized_end=130
-  _globals['_INSTALLDESTINATION']._serialized_start=132
-  _globals['_INSTALLDESTINATION']._serialized_end=166
-  _globals['_LIFECYCLESERVICEINSTALLREQUEST']._serialized_start=169
-  _globals['_LIFECYCLESERVICEINSTALLREQUEST']._serialized_end=348
-  _globals['_LIFECYCLESERVICEINSTALLPROGRESS']._serialized_start=350
-  _globals['_LIFECYCLESERVICEINSTALLPROGRESS']._serialized_end=435
-  _globals['_LIFECYCLESERVICEINSTALLRESPONSE']._serialized_start=437
-  _globals['_LIFECYCLESERVICEINSTALLRESPONSE']._serialized_end=530
-  _globals['_LIFECYCLESERVICEUPGRADEREQUEST']._serialized_start=533
-  _globals['_LIFECYCLESERVICEUPGRADEREQUEST']._serialized_end=662
-  _globals['_LIFECYCLESERVICEUPGRADERESPONSE']._serialized_start=664
-  _globals['_LIFECYCLESERVICEUPGRADERESPONSE']._serialized_end=757
-  _globals['_LIFECYCLESERVICE']._serialized_start=760
-  _globals['_LIFECYCLESERVICE']._serialized_end=970
 # @@protoc_insertion_point(module_scope)

@@ -37,24 +37,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.machine_config_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_APPLYCONFIGURATIONREQUEST']._serialized_start=124
-  _globals['_APPLYCONFIGURATIONREQUEST']._serialized_end=356
-  _globals['_APPLYCONFIGURATIONREQUEST_MODE']._serialized_start=292
-  _globals['_APPLYCONFIGURATIONREQUEST_MODE']._serialized_end=356
-  _globals['_APPLYCONFIGURATION']._serialized_start=359
-  _globals['_APPLYCONFIGURATION']._serialized_end=510
-  _globals['_APPLYCONFIGURATIONRESPONSE']._serialized_start=512
-  _globals['_APPLYCONFIGURATIONRESPONSE']._serialized_end=587
-  _globals['_BOOTSTRAPREQUEST']._serialized_start=589
-  _globals['_BOOTSTRAPREQUEST']._serialized_end=662
-  _globals['_BOOTSTRAP']._serialized_start=664
-  _globals['_BOOTSTRAP']._serialized_end=711
-  _globals['_BOOTSTRAPRESPONSE']._serialized_start=713
-  _globals['_BOOTSTRAPRESPONSE']._serialized_end=770
-  _globals['_GENERATECLIENTCONFIGURATIONREQUEST']._serialized_start=772
-  _globals['_GENERATECLIENTCONFIGURATIONREQUEST']._serialized_end=867
-  _globals['_GENERATECLIENTCONFIGURATION']._serialized_start=869
-  _globals['_GENERATECLIENTCONFIGURATION']._serialized_end=993
-  _globals['_GENERATECLIENTCONFIGURATIONRESPONSE']._serialized_start=995
-  _globals['_GENERATECLIENTCONFIGURATIONRESPONSE']._serialized_end=1088
 # @@protoc_insertion_point(module_scope)

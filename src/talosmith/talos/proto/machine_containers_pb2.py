@@ -37,44 +37,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.machine_containers_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CONTAINERSREQUEST']._serialized_start=128
-  _globals['_CONTAINERSREQUEST']._serialized_end=207
-  _globals['_CONTAINERINFO']._serialized_start=210
-  _globals['_CONTAINERINFO']._serialized_end=391
-  _globals['_CONTAINER']._serialized_start=393
-  _globals['_CONTAINER']._serialized_end=484
-  _globals['_CONTAINERSRESPONSE']._serialized_start=486
-  _globals['_CONTAINERSRESPONSE']._serialized_end=544
-  _globals['_STATSREQUEST']._serialized_start=546
-  _globals['_STATSREQUEST']._serialized_end=620
-  _globals['_STAT']._serialized_start=622
-  _globals['_STAT']._serialized_end=730
-  _globals['_STATS']._serialized_start=732
-  _globals['_STATS']._serialized_end=805
-  _globals['_STATSRESPONSE']._serialized_start=807
-  _globals['_STATSRESPONSE']._serialized_end=856
-  _globals['_RESTARTREQUEST']._serialized_start=858
-  _globals['_RESTARTREQUEST']._serialized_end=946
-  _globals['_RESTART']._serialized_start=948
-  _globals['_RESTART']._serialized_end=993
-  _globals['_RESTARTRESPONSE']._serialized_start=995
-  _globals['_RESTARTRESPONSE']._serialized_end=1048
-  _globals['_LOGSREQUEST']._serialized_start=1050
-  _globals['_LOGSREQUEST']._serialized_end=1171
-  _globals['_LOGSCONTAINER']._serialized_start=1173
-  _globals['_LOGSCONTAINER']._serialized_end=1237
-  _globals['_LOGSCONTAINERSRESPONSE']._serialized_start=1239
-  _globals['_LOGSCONTAINERSRESPONSE']._serialized_end=1305
-  _globals['_DMESGREQUEST']._serialized_start=1307
-  _globals['_DMESGREQUEST']._serialized_end=1351
-  _globals['_IMAGELISTREQUEST']._serialized_start=1353
-  _globals['_IMAGELISTREQUEST']._serialized_end=1419
-  _globals['_IMAGELISTRESPONSE']._serialized_start=1422
-  _globals['_IMAGELISTRESPONSE']._serialized_end=1569
-  _globals['_IMAGEPULLREQUEST']._serialized_start=1571
-  _globals['_IMAGEPULLREQUEST']._serialized_end=1656
-  _globals['_IMAGEPULL']._serialized_start=1658
-  _globals['_IMAGEPULL']._serialized_end=1705
-  _globals['_IMAGEPULLRESPONSE']._serialized_start=1707
-  _globals['_IMAGEPULLRESPONSE']._serialized_end=1764
 # @@protoc_insertion_point(module_scope)

@@ -38,40 +38,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.machine_events_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_EVENTSREQUEST']._serialized_start=164
-  _globals['_EVENTSREQUEST']._serialized_end=262
-  _globals['_EVENT']._serialized_start=264
-  _globals['_EVENT']._serialized_end=373
-  _globals['_SEQUENCEEVENT']._serialized_start=376
-  _globals['_SEQUENCEEVENT']._serialized_end=527
-  _globals['_SEQUENCEEVENT_ACTION']._serialized_start=488
-  _globals['_SEQUENCEEVENT_ACTION']._serialized_end=527
-  _globals['_PHASEEVENT']._serialized_start=529
-  _globals['_PHASEEVENT']._serialized_end=631
-  _globals['_PHASEEVENT_ACTION']._serialized_start=602
-  _globals['_PHASEEVENT_ACTION']._serialized_end=631
-  _globals['_TASKEVENT']._serialized_start=633
-  _globals['_TASKEVENT']._serialized_end=732
-  _globals['_TASKEVENT_ACTION']._serialized_start=602
-  _globals['_TASKEVENT_ACTION']._serialized_end=631
-  _globals['_SERVICESTATEEVENT']._serialized_start=735
-  _globals['_SERVICESTATEEVENT']._serialized_end=1015
-  _globals['_SERVICESTATEEVENT_ACTION']._serialized_start=882
-  _globals['_SERVICESTATEEVENT_ACTION']._serialized_end=1015
-  _globals['_RESTARTEVENT']._serialized_start=1017
-  _globals['_RESTARTEVENT']._serialized_end=1044
-  _globals['_CONFIGLOADERROREVENT']._serialized_start=1046
-  _globals['_CONFIGLOADERROREVENT']._serialized_end=1083
-  _globals['_CONFIGVALIDATIONERROREVENT']._serialized_start=1085
-  _globals['_CONFIGVALIDATIONERROREVENT']._serialized_end=1128
-  _globals['_ADDRESSEVENT']._serialized_start=1130
-  _globals['_ADDRESSEVENT']._serialized_end=1181
-  _globals['_MACHINESTATUSEVENT']._serialized_start=1184
-  _globals['_MACHINESTATUSEVENT']._serialized_end=1638
-  _globals['_MACHINESTATUSEVENT_MACHINESTATUS']._serialized_start=1323
-  _globals['_MACHINESTATUSEVENT_MACHINESTATUS']._serialized_end=1485
-  _globals['_MACHINESTATUSEVENT_MACHINESTATUS_UNMETCONDITION']._serialized_start=1439
-  _globals['_MACHINESTATUSEVENT_MACHINESTATUS_UNMETCONDITION']._serialized_end=1485
-  _globals['_MACHINESTATUSEVENT_MACHINESTAGE']._serialized_start=1488
-  _globals['_MACHINESTATUSEVENT_MACHINESTAGE']._serialized_end=1638
 # @@protoc_insertion_point(module_scope)

@@ -36,26 +36,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.machine_files_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_COPYREQUEST']._serialized_start=90
-  _globals['_COPYREQUEST']._serialized_end=122
-  _globals['_READREQUEST']._serialized_start=124
-  _globals['_READREQUEST']._serialized_end=151
-  _globals['_LISTREQUEST']._serialized_start=154
-  _globals['_LISTREQUEST']._serialized_end=337
-  _globals['_LISTREQUEST_TYPE']._serialized_start=290
-  _globals['_LISTREQUEST_TYPE']._serialized_end=337
-  _globals['_XATTR']._serialized_start=339
-  _globals['_XATTR']._serialized_end=374
-  _globals['_FILEINFO']._serialized_start=377
-  _globals['_FILEINFO']._serialized_end=609
-  _globals['_DISKUSAGEREQUEST']._serialized_start=611
-  _globals['_DISKUSAGEREQUEST']._serialized_end=701
-  _globals['_DISKUSAGEINFO']._serialized_start=703
-  _globals['_DISKUSAGEINFO']._serialized_end=820
-  _globals['_MOUNTSTAT']._serialized_start=822
-  _globals['_MOUNTSTAT']._serialized_end=906
-  _globals['_MOUNTS']._serialized_start=908
-  _globals['_MOUNTS']._serialized_end=987
-  _globals['_MOUNTSRESPONSE']._serialized_start=989
-  _globals['_MOUNTSRESPONSE']._serialized_end=1040
 # @@protoc_insertion_point(module_scope)

@@ -53,6 +53,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.machine_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_MACHINESERVICE']._serialized_start=468
-  _globals['_MACHINESERVICE']._serialized_end=3697
 # @@protoc_insertion_point(module_scope)

@@ -36,42 +36,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.machine_power_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_REBOOTREQUEST']._serialized_start=90
-  _globals['_REBOOTREQUEST']._serialized_end=196
-  _globals['_REBOOTREQUEST_MODE']._serialized_start=150
-  _globals['_REBOOTREQUEST_MODE']._serialized_end=196
-  _globals['_REBOOT']._serialized_start=198
-  _globals['_REBOOT']._serialized_end=260
-  _globals['_REBOOTRESPONSE']._serialized_start=262
-  _globals['_REBOOTRESPONSE']._serialized_end=313
-  _globals['_SHUTDOWNREQUEST']._serialized_start=315
-  _globals['_SHUTDOWNREQUEST']._serialized_end=347
-  _globals['_SHUTDOWN']._serialized_start=349
-  _globals['_SHUTDOWN']._serialized_end=413
-  _globals['_SHUTDOWNRESPONSE']._serialized_start=415
-  _globals['_SHUTDOWNRESPONSE']._serialized_end=470
-  _globals['_RESETPARTITIONSPEC']._serialized_start=472
-  _globals['_RESETPARTITIONSPEC']._serialized_end=521
-  _globals['_RESETREQUEST']._serialized_start=524
-  _globals['_RESETREQUEST']._serialized_end=764
-  _globals['_RESETREQUEST_WIPEMODE']._serialized_start=712
-  _globals['_RESETREQUEST_WIPEMODE']._serialized_end=764
-  _globals['_RESET']._serialized_start=766
-  _globals['_RESET']._serialized_end=827
-  _globals['_RESETRESPONSE']._serialized_start=829
-  _globals['_RESETRESPONSE']._serialized_end=878
-  _globals['_UPGRADEREQUEST']._serialized_start=881
-  _globals['_UPGRADEREQUEST']._serialized_end=1060
-  _globals['_UPGRADEREQUEST_REBOOTMODE']._serialized_start=1019
-  _globals['_UPGRADEREQUEST_REBOOTMODE']._serialized_end=1060
-  _globals['_UPGRADE']._serialized_start=1062
-  _globals['_UPGRADE']._serialized_end=1138
-  _globals['_UPGRADERESPONSE']._serialized_start=1140
-  _globals['_UPGRADERESPONSE']._serialized_end=1193
-  _globals['_ROLLBACKREQUEST']._serialized_start=1195
-  _globals['_ROLLBACKREQUEST']._serialized_end=1212
-  _globals['_ROLLBACK']._serialized_start=1214
-  _globals['_ROLLBACK']._serialized_end=1260
-  _globals['_ROLLBACKRESPONSE']._serialized_start=1262
-  _globals['_ROLLBACKRESPONSE']._serialized_end=1317
 # @@protoc_insertion_point(module_scope)

@@ -37,34 +37,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.machine_services_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SERVICEINFO']._serialized_start=126
-  _globals['_SERVICEINFO']._serialized_end=246
-  _globals['_SERVICEEVENTS']._serialized_start=248
-  _globals['_SERVICEEVENTS']._serialized_end=302
-  _globals['_SERVICEEVENT']._serialized_start=304
-  _globals['_SERVICEEVENT']._serialized_end=386
-  _globals['_SERVICEHEALTH']._serialized_start=388
-  _globals['_SERVICEHEALTH']._serialized_end=508
-  _globals['_SERVICELIST']._serialized_start=510
-  _globals['_SERVICELIST']._serialized_end=599
-  _globals['_SERVICELISTRESPONSE']._serialized_start=601
-  _globals['_SERVICELISTRESPONSE']._serialized_end=662
-  _globals['_SERVICESTARTREQUEST']._serialized_start=664
-  _globals['_SERVICESTARTREQUEST']._serialized_end=697
-  _globals['_SERVICESTART']._serialized_start=699
-  _globals['_SERVICESTART']._serialized_end=763
-  _globals['_SERVICESTARTRESPONSE']._serialized_start=765
-  _globals['_SERVICESTARTRESPONSE']._serialized_end=828
-  _globals['_SERVICESTOPREQUEST']._serialized_start=830
-  _globals['_SERVICESTOPREQUEST']._serialized_end=862
-  _globals['_SERVICESTOP']._serialized_start=864
-  _globals['_SERVICESTOP']._serialized_end=927
-  _globals['_SERVICESTOPRESPONSE']._serialized_start=929
-  _globals['_SERVICESTOPRESPONSE']._serialized_end=990
-  _globals['_SERVICERESTARTREQUEST']._serialized_start=992
-  _globals['_SERVICERESTARTREQUEST']._serialized_end=1027
-  _globals['_SERVICERESTART']._serialized_start=1029
-  _globals['_SERVICERESTART']._serialized_end=1095
-  _globals['_SERVICERESTARTRESPONSE']._serialized_start=1097
-  _globals['_SERVICERESTARTRESPONSE']._serialized_end=1164
 # @@protoc_insertion_point(module_scope)

@@ -37,24 +37,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.storage_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DISK']._serialized_start=114
-  _globals['_DISK']._serialized_end=429
-  _globals['_DISK_DISKTYPE']._serialized_start=362
-  _globals['_DISK_DISKTYPE']._serialized_end=429
-  _globals['_DISKS']._serialized_start=431
-  _globals['_DISKS']._serialized_end=504
-  _globals['_DISKSRESPONSE']._serialized_start=506
-  _globals['_DISKSRESPONSE']._serialized_end=555
-  _globals['_BLOCKDEVICEWIPEREQUEST']._serialized_start=557
-  _globals['_BLOCKDEVICEWIPEREQUEST']._serialized_end=634
-  _globals['_BLOCKDEVICEWIPEDESCRIPTOR']._serialized_start=637
-  _globals['_BLOCKDEVICEWIPEDESCRIPTOR']._serialized_end=852
-  _globals['_BLOCKDEVICEWIPEDESCRIPTOR_METHOD']._serialized_start=822
-  _globals['_BLOCKDEVICEWIPEDESCRIPTOR_METHOD']._serialized_end=852
-  _globals['_BLOCKDEVICEWIPERESPONSE']._serialized_start=854
-  _globals['_BLOCKDEVICEWIPERESPONSE']._serialized_end=923
-  _globals['_BLOCKDEVICEWIPE']._serialized_start=925
-  _globals['_BLOCKDEVICEWIPE']._serialized_end=978
-  _globals['_STORAGESERVICE']._serialized_start=981
-  _globals['_STORAGESERVICE']._serialized_end=1140
 # @@protoc_insertion_point(module_scope)

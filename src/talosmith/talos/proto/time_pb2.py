@@ -38,12 +38,4 @@ _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'talosmith.talos.proto.time_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_TIMEREQUEST']._serialized_start=140
-  _globals['_TIMEREQUEST']._serialized_end=169
-  _globals['_TIME']._serialized_start=172
-  _globals['_TIME']._serialized_end=325
-  _globals['_TIMERESPONSE']._serialized_start=327
-  _globals['_TIMERESPONSE']._serialized_end=371
-  _globals['_TIMESERVICE']._serialized_start=373
-  _globals['_TIMESERVICE']._serialized_end=490
 # @@protoc_insertion_point(module_scope)

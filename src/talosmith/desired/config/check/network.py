@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from talosmith.desired.config.cel.expression import check_expression
+from talosmith.desired.config.cel import check_expression
 from talosmith.desired.config.check.findings import Findings, check_kind, complaint, error, warning
 from talosmith.desired.config.check.interfaces import check_wireguard_key
 from talosmith.govalues import address, address_or_prefix, prefix

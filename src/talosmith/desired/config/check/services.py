@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from talosmith.desired.config.cel.expression import check_expression
+from talosmith.desired.config.cel import check_expression
 from talosmith.desired.config.check.findings import Findings, check_kind, complaint, error, warning
 from talosmith.desired.config.check.pem import check_certificate, check_certificates, check_key
 from talosmith.desired.config.schema.gourl import parse_url

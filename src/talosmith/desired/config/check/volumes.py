@@ -6,7 +6,7 @@ import re
 from functools import partial
 from typing import Any
 
-from talosmith.desired.config.cel.expression import check_expression
+from talosmith.desired.config.cel import check_expression
 from talosmith.desired.config.check.findings import Findings, check_kind, complaint, error
 from talosmith.desired.config.emit import is_empty
 from talosmith.desired.config.schema.documents import KINDS

@@ -1,4 +1,4 @@
-"""Writes YAML as the template function `toYaml` does, byte for byte: templates indent, hash and compare that text.
+"""Writes YAML as Kubernetes' library does, which is Helm's `toYaml`, byte for byte: charts hash and compare the text.
 
 Most values are short words, which are written here. A document that holds anything else is given to libyaml, which
 Go's library was ported from, with each text's form chosen as Go chooses it.
@@ -10,22 +10,18 @@ import base64
 import math
 import re
 from collections.abc import Mapping
-from decimal import Decimal
-from functools import cmp_to_key, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import yaml
 
-from talosmith.helm.yaml_in import resolve
+from talosmith.govalues import format_float
+from talosmith.yaml.go_order import sorted_keys
+from talosmith.yaml.go_words import stays_text
 
 _WIDTH = 80
 _PLAIN = re.compile(r"[A-Za-z_/$(.][A-Za-z0-9_./@=+$()-]*(?::[A-Za-z0-9_./@=+$()-]+)*(?: [A-Za-z0-9_./@=+$()]+)*")
 _QUOTED = re.compile(r"[A-Za-z0-9_.:+~<-]*")
-_BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
-_TIMESTAMP = re.compile(
-    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
-    r"(?:(?:[Tt]| +)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})?)?"
-)
 
 
 class _Hard(Exception):
@@ -86,7 +82,7 @@ def _scalar(value: Any) -> str:
 
 @lru_cache(maxsize=8192)
 def _text(text: str) -> str:
-    if _typed(text):
+    if not _stays_text(text):
         if _QUOTED.fullmatch(text):
             return f'"{text}"'
         raise _Hard
@@ -95,11 +91,9 @@ def _text(text: str) -> str:
     raise _Hard
 
 
-def _typed(text: str) -> bool:
-    """Whether the text, without quotes, would be read as something else."""
-    if text == "" or (text[0] in "+-0123456789" and (_BASE_60.fullmatch(text) or _TIMESTAMP.fullmatch(text))):
-        return True
-    return not isinstance(resolve(text), str)
+def _stays_text(text: str) -> bool:
+    """This version of the library leaves a merge key plain."""
+    return text == "<<" or (text != "" and stays_text(text))
 
 
 def _without_text(value: Any) -> str:
@@ -130,63 +124,8 @@ def number(value: float) -> str:
         raise ValueError("JSON has no such number")
     if value == int(value) and -(1 << 63) <= value < 1 << 64:
         return str(int(value))
-    shortest = Decimal(repr(value)).normalize()
-    power = shortest.adjusted()
-    if -4 <= power < 6:
-        return format(shortest, "f")
-    mantissa = format(shortest.scaleb(-power), "f")
-    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
+    return format_float(value)
 
-
-def sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
-    """Keys in Go's order: letters behind other characters, digits by the number they form."""
-    keys = list(mapping)
-    if len(keys) < 2:
-        return keys
-    if all(type(key) is str and key.isalpha() for key in keys):
-        return sorted(keys)
-    return sorted(keys, key=_in_go_order)
-
-
-def _compare(left: Any, right: Any) -> int:
-    first, second = str(left), str(right)
-    for index in range(min(len(first), len(second))):
-        one, other = first[index], second[index]
-        if one == other:
-            continue
-        if one.isalpha() and other.isalpha():
-            return -1 if one < other else 1
-        if one.isalpha() or other.isalpha():
-            return -1 if other.isalpha() else 1
-        return _compare_digits(first, second, index)
-    return len(first) - len(second)
-
-
-def _compare_digits(first: str, second: str, index: int) -> int:
-    carried = ""
-    if "0" in (first[index], second[index]):
-        before = index - 1
-        while before >= 0 and first[before].isdigit():
-            if first[before] != "0":
-                carried = "1"
-                break
-            before -= 1
-    numbers = []
-    ends = []
-    for text in (first, second):
-        end = index
-        while end < len(text) and text[end].isdigit():
-            end += 1
-        numbers.append(int((carried + text[index:end]) or "0"))
-        ends.append(end)
-    if numbers[0] != numbers[1]:
-        return -1 if numbers[0] < numbers[1] else 1
-    if ends[0] != ends[1]:
-        return ends[0] - ends[1]
-    return -1 if first[index] < second[index] else 1
-
-
-_in_go_order = cmp_to_key(_compare)
 
 _STR = "tag:yaml.org,2002:str"
 _SEQ = "tag:yaml.org,2002:seq"
@@ -215,7 +154,7 @@ def _node(value: Any) -> yaml.Node:
     if isinstance(value, (list, tuple)):
         return yaml.SequenceNode(_SEQ, [_node(item) for item in value], flow_style=not value)
     if isinstance(value, str):
-        style = "|" if "\n" in value else '"' if _typed(value) else None
+        style = "|" if "\n" in value else None if _stays_text(value) else '"'
         return yaml.ScalarNode(_STR, value, style=style)
     if isinstance(value, (bytes, bytearray)):
         return _node(base64.b64encode(value).decode())

@@ -1,23 +1,14 @@
-"""Nothing of a user's goes through a shell, or becomes an option of a program that is run."""
+"""Nothing of a user's becomes a command, an option or a path. Ruff (S602 to S605) checks that no shell is started."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import talosmith
 from talosmith.cli.app import run
 from talosmith.inventory import check
 
-SOURCES = sorted(Path(talosmith.__file__).parent.rglob("*.py"))
-SHELLS = {
-    "system", "popen", "getoutput", "getstatusoutput", "create_subprocess_shell", "execl", "execlp", "spawnl",
-    "spawnlp", "posix_spawn",
-}  # fmt: skip
-RUNNERS = {"run", "call", "check_call", "check_output", "Popen"}
 INVENTORY = """\
 cluster_name: dev
 talos_version: v1.13.9
@@ -39,25 +30,6 @@ HOSTILE = {
     "path": "../../made",
     "nul": "a\0b",
 }
-
-
-def calls(source: Path) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            yield name, node
-
-
-@pytest.mark.slow
-def test_no_program_is_run_by_a_shell() -> None:
-    looked = 0
-    for source in SOURCES:
-        for name, call in calls(source):
-            looked += 1
-            assert name not in SHELLS, f"{source}:{call.lineno}"
-            if name in RUNNERS:
-                assert "shell" not in {word.arg for word in call.keywords}, f"{source}:{call.lineno}"
-    assert looked > 10_000
 
 
 @pytest.mark.parametrize("place", ["cluster", "node", "prefix", "host"])
