@@ -9,13 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from ipaddress import ip_address
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec, changed_settings
 from talosmith.providers.base import Known
 from talosmith.providers.resource_contract import ResourceThere
+from tests.machine_specs import machine_spec
 
 NETWORK, SUBNET, IMAGE = ResourceKey("network", "main"), ResourceKey("subnet", "a"), ResourceKey("image", "talos")
 BALANCER, GROUP = ResourceKey("balancer", "api"), ResourceKey("group", "api")
@@ -151,7 +151,7 @@ class CloudHarness:
         return Cloud(self.owner, self.backend)
 
     def spec(self, name: str) -> MachineSpec:
-        return MachineSpec(name=name, role="worker", ip=ip_address("10.0.1.7"))
+        return machine_spec(name, "worker", "10.0.1.7")
 
     async def resources_there(self) -> list[ResourceThere]:
         things = list(self.backend.things.values())

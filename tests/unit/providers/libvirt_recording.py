@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from talosmith.model.resources import Resource, ResourceKey
@@ -15,6 +14,7 @@ from talosmith.providers.libvirt.failures import NO_SUPPORT, code_of
 from talosmith.providers.libvirt.xml import parse
 from talosmith.steps.machines import CreateMachine, DestroyMachine, ForgetSeed, PowerOn, ResizeMachine
 from talosmith.steps.resources import CreateResource, DeleteResource, UpdateResource
+from tests.machine_specs import with_settings
 from tests.unit.providers.libvirt_harness import LibvirtHarness, TroubledHost
 
 _NOT_IN_TEST_DRIVER = ("updateDeviceFlags", "blockResize", "resize")  # asked for is all that can be seen of them
@@ -117,7 +117,7 @@ async def whole_life_is_as_shown(harness: LibvirtHarness) -> None:
     assert made_as_shown(UpdateResource(network.key)) == {"resource:network:update"}
 
     size, other = worker.disks_mib
-    grown = replace(worker, cpu=2, disks_mib=(size, 2 * other, other))
+    grown = with_settings(worker, cpu=2, disks_mib=(size, 2 * other, other))
     await provider.resize(machine, grown)
     resized = made_as_shown(ResizeMachine("w-1", host_calls=host.calls("resize")))
     assert resized == {"machine:resize", "machine:power"}
