@@ -44,7 +44,7 @@ class Provider(Protocol):
 
     @property
     def host_calls(self) -> HostCalls:
-        """Changes of the host beyond the machine's own that these may make, such as `libvirt:network-define`."""
+        """Changes of the host beyond the machine's own that these may make, such as `libvirt:pool-start`."""
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         """Whether these machines could be made. Changes nothing."""
