@@ -69,7 +69,8 @@ async def main(folder, action):
             assert not wrong, wrong
             chosen = up.UpOptions(selection=Selection(only=("machine/*",)))
             plan = up.build(session.desired, session.observed, chosen, facts)
-        code = await operating.carry_out(session, plan, Output.TEXT, again="")
+        from talosmith.cli.run_plan import carry_out
+        code = await carry_out(session, plan, Output.TEXT, again="")
         assert code == 0, code
 
 anyio.run(main, Path(sys.argv[1]), sys.argv[2])

@@ -11,12 +11,13 @@ The library's way in and the command line's only one:
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
 
@@ -24,31 +25,30 @@ from talosmith.desired.bundle import Bundle
 from talosmith.desired.secrets_file import Secrets, create_secrets, has_secrets, read_secrets
 from talosmith.desired.target import Desired
 from talosmith.engine.folder import cluster_folder, make_folder
-from talosmith.engine.holder import Holder
-from talosmith.engine.journal import Journal
-from talosmith.engine.lock import ClusterLock
-from talosmith.engine.runner import Outcome
-from talosmith.engine.runner import run as run_plan
-from talosmith.engine.stopping import Stopping
-from talosmith.errors import Permanent, UsageError, no_such
+from talosmith.errors import Permanent, TalosmithError, UsageError, no_such
 from talosmith.events import Event, Events, Listener
 from talosmith.inventory import load
 from talosmith.inventory.sources import find
-from talosmith.kube import KubeClient
 from talosmith.model.cluster import Cluster
-from talosmith.observed.conditions import Check, Verdict
-from talosmith.observed.health import between_looks, look_once, wait_healthy
 from talosmith.observed.observe import observe
+from talosmith.observed.reach import Reach
 from talosmith.observed.world import Observed, Unknown
-from talosmith.operations.operation import Chosen, Facts, Operation
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import Plan, kind_of
 from talosmith.providers import provider_for
 from talosmith.providers.base import Finding, HasConsole, Provider, capabilities
-from talosmith.steps.context import Context, RunOptions
-from talosmith.steps.files import KUBECONFIG, TALOSCONFIG, kubeconfig_serves, talosconfig_serves
-from talosmith.steps.merging import merge_kubeconfig, merge_talosconfig, users_kubeconfig, users_talosconfig
 from talosmith.talos import Limits, MaintenanceClient, TalosClient
+
+if TYPE_CHECKING:  # what only some commands need is imported by them: the rest asks its first question sooner
+    from talosmith.engine.holder import Holder
+    from talosmith.engine.lock import ClusterLock
+    from talosmith.engine.runner import Outcome
+    from talosmith.engine.stopping import Stopping
+    from talosmith.kube import KubeClient
+    from talosmith.model.machines import Machine
+    from talosmith.observed.conditions import Check, Verdict
+    from talosmith.operations.operation import Chosen, Operation
+    from talosmith.steps.context import Context
 
 _LIMITS = Limits(connect_timeout=5.0)
 _LOOK = "see `talosmith status`"
@@ -104,27 +104,50 @@ class Session:
             self.provider,
             self.talos,
             self.maintenance,
-            kube=lambda addresses: KubeClient.from_bundle(self.desired.bundle, addresses),
+            kube=self._kube,
         )
         return self.observed
+
+    def _kube(self, addresses: Sequence[str]) -> KubeClient:
+        from talosmith.kube import KubeClient
+
+        return KubeClient.from_bundle(self.desired.bundle, addresses)
 
     async def plan(self, operation: Operation[Chosen], options: Chosen) -> Plan[Context]:
         """What an operation, a module of `talosmith.operations`, would do now."""
         observed = await self.observe()
         _check_targets(options.selection, observed)
-        facts = Facts(capabilities=capabilities(self.provider), missing_files=self._missing_files())
+        missing = self._missing_files(Reach(self.cluster, observed.machines))
+        from talosmith.operations.operation import Facts
+
+        facts = Facts(capabilities=capabilities(self.provider), missing_files=missing)
         return self._timed(operation.build(self.desired, observed, options, facts))
 
     async def health(self, report: Callable[[str], None], limit: float = 0.0) -> list[tuple[Check, Verdict]]:
         """All conditions of a healthy cluster. With a limit they are waited for; `Unhealthy` is raised at its end."""
-        addresses = [str(node.ip) for node in self.cluster.controlplanes]
-        async with KubeClient.from_bundle(self.desired.bundle, addresses) as kube:
-            found = await look_once(self.desired, self.talos, kube)
+        from talosmith.observed.health import between_looks, look_once, wait_healthy
+
+        reach = Reach(self.cluster, await self._machines())
+        look = partial(look_once, self.desired, self.talos, reach=reach)
+        async with self._kube(reach.kubernetes_hosts) as kube:
+            found = await look(kube)
             if limit and not all(verdict.ok for _, verdict in found):
                 between = between_looks(simulated=self.provider.simulated)
-                await wait_healthy(self.desired, self.talos, kube, report=report, limit=limit, between=between)
-                found = await look_once(self.desired, self.talos, kube)
+                await wait_healthy(
+                    self.desired, self.talos, kube, reach=reach, report=report, limit=limit, between=between
+                )
+                found = await look(kube)
         return found
+
+    async def _machines(self) -> Mapping[str, Machine]:
+        """Those that were observed, or that the provider has; where none can be asked, nodes are where planned."""
+        if self.observed is not None:
+            return self.observed.machines
+        if not self.provider.creates:  # it would look for the machines by their nodes
+            return {}
+        with suppress(TalosmithError):
+            return {machine.name: machine for machine in await self.provider.find()}
+        return {}
 
     async def console(self, name: str, lines: int) -> str:
         """The last lines that a node's machine wrote on its console."""
@@ -161,15 +184,19 @@ class Session:
                 found = await self.provider.preflight(new)
         return found
 
-    def _missing_files(self) -> tuple[str, ...]:
+    def _missing_files(self, reach: Reach) -> tuple[str, ...]:
+        from talosmith.steps.files import KUBECONFIG, TALOSCONFIG, kubeconfig_serves, talosconfig_serves
+
         serving = {
-            TALOSCONFIG: talosconfig_serves(self.folder / TALOSCONFIG, self.desired),
+            TALOSCONFIG: talosconfig_serves(self.folder / TALOSCONFIG, self.desired, reach),
             KUBECONFIG: kubeconfig_serves(self.folder / KUBECONFIG, self.desired),
         }
         return tuple(name for name, serves in serving.items() if not serves)
 
     def _timed(self, plan: Plan[Context]) -> Plan[Context]:
         """With the times that such steps took before."""
+        from talosmith.engine.journal import Journal
+
         with Journal(self.state_folder) as journal:
             expected = journal.expected(self.cluster.name)
         steps = tuple(
@@ -189,6 +216,8 @@ class Session:
         waiting: Callable[[Holder], None] | None = None,
     ) -> AsyncIterator[ClusterLock]:
         """To be the one who changes this cluster."""
+        from talosmith.engine.lock import ClusterLock
+
         make_folder(self.state_folder)
         lock = ClusterLock(self.state_folder, command)
         async with lock.held(wait=wait, force=force_unlock, waiting=waiting or (lambda holder: None)):
@@ -210,6 +239,11 @@ class Session:
         """`limit`: seconds that a step may take, if it would give itself more."""
         if self._lock is None:
             raise AssertionError("a plan is run inside `writing`")
+        from talosmith.engine.journal import Journal
+        from talosmith.engine.runner import run as run_plan
+        from talosmith.engine.stopping import Stopping
+        from talosmith.steps.context import Context, RunOptions
+
         stopping = stopping or Stopping()
         if plan.blocked:
             raise Permanent(f"this is not done: {'; '.join(plan.blocked)}", hint="see `talosmith plan`")
@@ -240,6 +274,9 @@ class Session:
 
     def merge_files(self) -> list[tuple[Path, str]]:
         """Puts this cluster into the user's own talosconfig and kubeconfig; where, and under which name."""
+        from talosmith.steps.files import KUBECONFIG, TALOSCONFIG
+        from talosmith.steps.merging import merge_kubeconfig, merge_talosconfig, users_kubeconfig, users_talosconfig
+
         talos, kube = users_talosconfig(), users_kubeconfig()
         return [
             (talos, merge_talosconfig(self.folder / TALOSCONFIG, talos)),
@@ -248,6 +285,8 @@ class Session:
 
     def last_events(self) -> list[Event]:
         """Of the latest run."""
+        from talosmith.engine.journal import Journal
+
         with Journal(self.state_folder) as journal:
             runs = journal.runs()
             return journal.events_of(runs[-1].id) if runs else []

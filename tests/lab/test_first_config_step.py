@@ -48,7 +48,7 @@ async def test_a_config_that_another_run_has_applied_is_not_applied_again(world:
     before = await context(world, tmp_path)
     await world.configure("cp-1")
     await world.rest()
-    await world.maintenance.forget(before.address("cp-1"))  # the other run's connection is not ours
+    await world.maintenance.forget(before.reach.talos("cp-1"))  # the other run's connection is not ours
     with anyio.fail_after(PATIENCE):
         await STEP.run(before, lambda text, hint="": told.append(text))
     assert told[0] == "another run, or an earlier attempt, configures cp-1: waiting"
@@ -66,7 +66,7 @@ async def test_another_run_may_be_quicker_at_any_moment(
     async def meanwhile(*_: object) -> None:
         await world.configure("cp-1")
         await world.rest()
-        await world.maintenance.forget(before.address("cp-1"))
+        await world.maintenance.forget(before.reach.talos("cp-1"))
 
     monkeypatch.setattr("talosmith.steps.first_config.check_install_disk", meanwhile)
     with anyio.fail_after(PATIENCE):
@@ -82,7 +82,7 @@ async def test_a_config_of_another_cluster_is_not_waited_for(world: LabWorld, tm
     node = world.maintenance.node(str(theirs.nodes["cp-1"].node.ip))
     await world.patiently(lambda: node.apply_config(theirs.nodes["cp-1"].config))
     await world.rest()
-    await world.maintenance.forget(before.address("cp-1"))
+    await world.maintenance.forget(before.reach.talos("cp-1"))
     with anyio.fail_after(PATIENCE), pytest.raises(Permanent, match="not signed by this cluster's authority"):
         await STEP.run(before, lambda text, hint="": None)
     assert world.control.calls()["cp-1 ApplyConfiguration"]["done"] == 1

@@ -47,6 +47,8 @@ def destroy(
             say("Everything on these machines is lost. The secrets stay.")
             operating.confirm(plan, yes=yes, name=session.cluster.name)
             again = operating.command_line("destroy", session.folder, selection)
-            return await operating.carry_out(session, plan, output, again=again, limit=limit)
+            from talosmith.cli.run_plan import carry_out
+
+            return await carry_out(session, plan, output, again=again, limit=limit)
 
     return anyio.run(run)

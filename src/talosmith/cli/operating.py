@@ -1,35 +1,25 @@
-"""What commands that change a cluster have in common: show the plan, ask, run it, tell how it ended."""
+"""What commands that plan have in common: their options, the plan as it is shown, the question before it is run."""
 
 from __future__ import annotations
 
 import json
-import math
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from talosmith.cli.options import Output, emit, say
-from talosmith.cli.streams import put
-from talosmith.engine.holder import Holder
-from talosmith.engine.lock import ClusterLock
-from talosmith.engine.runner import Outcome
-from talosmith.engine.stopping import Stopping
-from talosmith.errors import ExitCode, Permanent, UsageError
-from talosmith.events import Listener
+from talosmith.errors import Permanent, UsageError
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import Plan
-from talosmith.report import checklist, summary
 from talosmith.report import plan as plan_report
-from talosmith.report.follow import RunSeen
-from talosmith.report.json_lines import JsonLines
-from talosmith.report.progress import watching
 from talosmith.report.style import Style
-from talosmith.report.timeline_html import write_timeline
-from talosmith.session import Session
+
+if TYPE_CHECKING:
+    from talosmith.engine.holder import Holder
+    from talosmith.engine.lock import ClusterLock
 
 OnlyOption = Annotated[
     list[str] | None, typer.Option("--only", metavar="KEY", help="Only steps of this key, such as 'machine/*'.")
@@ -128,80 +118,3 @@ def told_taking_over(lock: ClusterLock, *, forced: bool) -> None:
 
 def told_waiting(holder: Holder) -> None:
     say(f"waiting for {holder}")
-
-
-async def carry_out(
-    session: Session,
-    plan: Plan[Any],
-    output: Output,
-    *,
-    again: str,
-    trust_first_use: bool = False,
-    timeline: Path | None = None,
-    limit: float | None = None,
-) -> int:
-    """Runs it and tells about it; the exit code."""
-    seen = RunSeen()
-    async with Stopping.on_signals() as stopping:
-        outcome = await _run(session, plan, output, seen, stopping, trust_first_use, limit or math.inf)
-    written = _timeline(session, timeline)
-    if output is not Output.TEXT:
-        return outcome.exit_code
-    style = Style(sys.stdout)
-    put(sys.stdout, checklist.as_text(checklist.of_run(seen), style))
-    put(sys.stdout, summary.as_text(seen, style, again=again))
-    if outcome.problem is not None:
-        say(f"{Style(sys.stderr).red('error:')} {outcome.problem}")
-    if outcome.exit_code == ExitCode.DONE:
-        put(sys.stdout, checklist.next_commands(_next(session, plan, written), style))
-    elif written is not None:
-        put(sys.stdout, f"  timeline: {written}")
-    return outcome.exit_code
-
-
-async def _run(
-    session: Session,
-    plan: Plan[Any],
-    output: Output,
-    seen: RunSeen,
-    stopping: Stopping,
-    trust_first_use: bool,
-    limit: float,
-) -> Outcome:
-    async def run(listeners: Sequence[Listener]) -> Outcome:
-        return await session.run(
-            plan, listeners=listeners, trust_first_use=trust_first_use, stopping=stopping, limit=limit
-        )
-
-    if output is Output.TEXT:
-        with watching(sys.stderr) as listener:
-            return await run([seen.take, listener])
-    return await run([seen.take, JsonLines(sys.stdout)])
-
-
-def _timeline(session: Session, wanted: Path | None) -> Path | None:
-    events = session.last_events()
-    if not events:
-        return None
-    path = wanted or session.state_folder / "timeline.html"
-    try:
-        write_timeline(path, events)
-    except Permanent as problem:  # how the run ended counts for more
-        say(f"{problem}; see `talosmith run show`")
-        return None
-    return path
-
-
-def _next(session: Session, plan: Plan[Any], timeline: Path | None) -> list[tuple[str, str]]:
-    commands: list[tuple[str, Any]] = []
-    if plan.operation == "up":
-        folder = session.folder
-        node = session.desired.cluster.controlplanes[0].ip
-        commands = [
-            (f"kubectl --kubeconfig {folder / 'kubeconfig'} get nodes -o wide", "the nodes"),
-            (f"talosctl --talosconfig {folder / 'talosconfig'} -n {node} dashboard", "one of them from inside"),
-            (f"talosmith plan -i {folder}", "what a change of the inventory would do"),
-        ]
-    if timeline is not None:
-        commands.append((f"xdg-open {timeline}", "where the time went"))
-    return commands

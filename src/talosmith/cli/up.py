@@ -91,7 +91,9 @@ def up(
                 await _preflight(session, min(limit or _PATIENCE, _PATIENCE))
                 say(plan_report.as_text(plan, Style(sys.stderr)))
                 operating.confirm(plan, yes=yes, confirmed=confirm)
-                code = await operating.carry_out(
+                from talosmith.cli.run_plan import carry_out
+
+                code = await carry_out(
                     session,
                     plan,
                     output,

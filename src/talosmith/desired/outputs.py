@@ -26,7 +26,7 @@ from talosmith.errors import TalosmithError, no_such
 from talosmith.files.regular import FileTrouble, read_content
 from talosmith.files.secret import make_private_folder, write_secret
 from talosmith.inventory.parse import Unreadable, decode
-from talosmith.model.cluster import Cluster, Node
+from talosmith.model.cluster import Cluster, ClusterNetwork, Node
 
 
 def chosen(cluster: Cluster, names: Sequence[str]) -> list[Node]:
@@ -49,27 +49,24 @@ def shown_config(configs: MachineConfigs, node: Node) -> str:
     return emit(redact(configs.render(node).documents))
 
 
-def talosconfig_text(cluster: Cluster, bundle: Bundle, roles: Sequence[str], lifetime: timedelta) -> bytes:
-    addresses = talosconfig_endpoints(cluster)
+def talosconfig_text(
+    cluster: Cluster, bundle: Bundle, roles: Sequence[str], lifetime: timedelta, *, endpoints: Sequence[str] = ()
+) -> bytes:
+    """`endpoints`: where control planes are reached, if not at their own addresses, which nodes are named by."""
+    own = [str(node.ip) for node in cluster.controlplanes]
     made = new_talosconfig(
-        cluster.name, bundle.os, roles=roles, lifetime=lifetime, endpoints=addresses, nodes=addresses[:1]
+        cluster.name, bundle.os, roles=roles, lifetime=lifetime, endpoints=endpoints or own, nodes=own[:1]
     )
     return made.to_text().reveal().encode()
 
 
-def talosconfig_endpoints(cluster: Cluster) -> list[str]:
-    """The control planes themselves: the VIP needs etcd, the Talos API does not."""
-    return [str(node.ip) for node in cluster.controlplanes]
-
-
 def seed_files(configs: MachineConfigs, node: Node) -> dict[str, bytes]:
     """The NoCloud seed of a node, and the ISO made of it; in the clear."""
-    files = nocloud.seed(node.name, configs.render(node).text, seed_networks(configs.cluster, node))
+    files = nocloud.seed(node.name, configs.render(node).text, seed_networks(configs.cluster.network, node))
     return {**files, "seed.iso": nocloud.iso(files)}
 
 
-def seed_networks(cluster: Cluster, node: Node) -> list[nocloud.SeedNetwork]:
-    network = cluster.network
+def seed_networks(network: ClusterNetwork, node: Node) -> list[nocloud.SeedNetwork]:
     if network.addressing != "static":
         return []
     subnet = node.subnet or network.node_cidr
@@ -89,7 +86,7 @@ def images(cluster: Cluster, nodes: Sequence[Node]) -> dict[ImageRequest, list[s
     """The different images of the nodes, and who boots each."""
     found: dict[ImageRequest, list[str]] = {}
     for node in nodes:
-        found.setdefault(image_of(cluster, node), []).append(node.name)
+        found.setdefault(image_of(node, cluster.talos_version, cluster.provider.platform), []).append(node.name)
     return found
 
 

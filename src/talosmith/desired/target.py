@@ -10,8 +10,6 @@ from functools import cached_property
 from typing import Any
 
 from talosmith.desired.bundle import Bundle
-from talosmith.desired.config.emit import canonical, emit
-from talosmith.desired.machine import MachineConfigs
 from talosmith.model.cluster import Cluster, Node
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.secret import Secret
@@ -46,6 +44,8 @@ class StepConfig:
 
     @classmethod
     def of(cls, phase: str, documents: Sequence[Mapping[str, Any]]) -> StepConfig:
+        from talosmith.desired.config.emit import emit
+
         return cls(phase, Secret(emit(documents)), config_digest(documents))
 
     def __str__(self) -> str:
@@ -63,6 +63,8 @@ class Desired:
     @cached_property
     def nodes(self) -> dict[str, DesiredNode]:
         """Control planes first, in the inventory's order."""
+        from talosmith.desired.machine import MachineConfigs  # a fifth of all modules, for who renders configs
+
         return {
             node.name: DesiredNode(
                 node, machine_spec(self.cluster, node), Secret(rendered.text), config_digest(rendered.documents)
@@ -86,23 +88,12 @@ def owner_of(cluster: Cluster, bundle: Bundle) -> Owner:
 
 
 def machine_spec(cluster: Cluster, node: Node) -> MachineSpec:
-    disks = () if node.disk_mib is None else (node.disk_mib, *node.extra_disks_mib)
-    return MachineSpec(
-        name=node.name,
-        role=node.role,
-        ip=node.ip,
-        mac=node.mac,
-        vmid=node.vmid,
-        cpu=node.cpu,
-        ram_mib=node.ram_mib,
-        disks_mib=disks,
-        arch=node.arch,
-        talos_version=str(cluster.talos_version),
-        fingerprint=node.fingerprint or "",
-    )
+    return MachineSpec(node=node, network=cluster.network, talos_version=cluster.talos_version)
 
 
 def config_digest(documents: Iterable[Mapping[str, Any]]) -> str:
     """The same for configs that say the same: neither order nor notation counts."""
+    from talosmith.desired.config.emit import canonical
+
     ordered = sorted(map(canonical, documents), key=lambda one: (str(one.get("kind", "")), str(one.get("name", ""))))
     return hashlib.sha256(json.dumps(ordered, sort_keys=True, default=str).encode()).hexdigest()

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from talosmith.model.cluster import Role
 from talosmith.model.disks import Disk
 from talosmith.model.providers import Aws, Docker, Lab, Libvirt, Metal, Proxmox
 from talosmith.model.section import Section, shorthand
@@ -125,6 +126,9 @@ class NodeGroup(NodeSettings):
     nodes: list[NodeEntry] | None = None
 
 
+GROUP: dict[Role, str] = {"controlplane": "controlplane", "worker": "workers"}  # which block has the nodes of a role
+
+
 def _group(value: Any) -> Any:
     if isinstance(value, list):
         return {"nodes": value}
@@ -182,12 +186,12 @@ class Inventory(Services):
     kubernetes_version: FullVersion
     mac_index: Annotated[int, Field(ge=0, le=255)] = 0
     """fifth byte of the MAC addresses made here; clusters on one network need different ones"""
-    network: NetworkSection = NetworkSection()
-    controlplane: Nodes = NodeGroup()
-    workers: Nodes = NodeGroup()
-    image: Image = Image()
-    kubernetes: KubernetesSettings = KubernetesSettings()
-    talos: TalosSettings = TalosSettings()
+    network: NetworkSection = NetworkSection()  # whose defaults are read from text
+    controlplane: Nodes = NodeGroup.model_construct()
+    workers: Nodes = NodeGroup.model_construct()
+    image: Image = Image.model_construct()
+    kubernetes: KubernetesSettings = KubernetesSettings.model_construct()
+    talos: TalosSettings = TalosSettings.model_construct()
     patches: list[PatchEntry] = []
     """for all nodes, after those of the folder `patches/`"""
 

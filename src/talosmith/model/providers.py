@@ -161,7 +161,7 @@ class Proxmox(ProviderSection):
     vlan: Vlan | None = None
     template: Annotated[str, shorthand(_template, str | int)] | None = None
     """name or VMID of a template to clone, instead of booting the image"""
-    vmid_base: VmidBase = VmidBase()
+    vmid_base: VmidBase = VmidBase.model_construct()
 
 
 class PerRole(Section):
@@ -192,7 +192,7 @@ class Aws(ProviderSection):
     vpc_cidr: Network = Field(default="10.0.0.0/16", validate_default=True)
     azs: Annotated[list[str], Field(min_length=1, max_length=16)]
     """availability zones; machines are spread over them, each has a sixteenth of the VPC"""
-    instance_type: Annotated[PerRole, shorthand(_for_both_roles, str | PerRole)] = PerRole(
+    instance_type: Annotated[PerRole, shorthand(_for_both_roles, str | PerRole)] = PerRole.model_construct(
         controlplane="t3.medium", workers="t3.medium"
     )
     hosted_zone: str | None = None
@@ -201,7 +201,9 @@ class Aws(ProviderSection):
     """the API is served at k8s.<domain>"""
     admin_cidrs: list[Network] = []
     """networks that may reach the Talos and Kubernetes APIs; empty: only the caller's own address"""
-    iam: Annotated[PoliciesPerRole, shorthand(_for_both_roles, list[str] | PoliciesPerRole)] = PoliciesPerRole()
+    iam: Annotated[PoliciesPerRole, shorthand(_for_both_roles, list[str] | PoliciesPerRole)] = (
+        PoliciesPerRole.model_construct()
+    )
     """policies attached to the machines' roles"""
 
 

@@ -11,7 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 class Section(BaseModel):
     """A part of the inventory. The text below a field is its description in the editor's schema."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    # What checks a section is built once, as part of the whole inventory's. Defaults that need no check are made by
+    # `model_construct`: the class itself, called, would build a check of its own.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 def shorthand(expand: Callable[[Any], Any], written: Any) -> BeforeValidator:

@@ -182,10 +182,10 @@ class Services(Section):
     addons: Addons = {}
     domain: DomainName | None = None
     gateways: Gateways | None = None
-    dns: Dns = Dns()
-    ingress: Ingress = Ingress()
+    dns: Dns = Dns.model_construct()
+    ingress: Ingress = Ingress.model_construct()
     unifi: Unifi | None = None
-    cilium: Cilium = Cilium()
+    cilium: Cilium = Cilium.model_construct()
     backup: Backup | None = None
     repository: Repository | None = None
     gitops: Gitops | None = None

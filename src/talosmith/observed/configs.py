@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from talosmith.desired.config.compare import differing_paths
-from talosmith.desired.config.load import load
-from talosmith.desired.config.nodes import compose, plain
-from talosmith.desired.config.problems import ConfigError
-from talosmith.desired.config.schema.documents import Document
 from talosmith.desired.target import Desired, config_digest
 from talosmith.model.secret import Secret
+
+if TYPE_CHECKING:
+    from talosmith.desired.config.schema.documents import Document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +32,9 @@ def read_config(config: Secret, name: str, desired: Desired, *, pending: bool = 
         return ConfigSeen(
             config=wanted.config, digest=wanted.digest, controlplane=wanted.is_controlplane, pending=pending
         )
+    from talosmith.desired.config.compare import differing_paths
+    from talosmith.desired.config.load import load
+
     documents, understood = _documents(config.reveal())
     digest = config_digest(documents) if understood else hashlib.sha256(config.reveal().encode()).hexdigest()
     if wanted is not None and understood and not differing_paths(documents, load(wanted.config.reveal())):
@@ -50,6 +51,10 @@ def read_config(config: Secret, name: str, desired: Desired, *, pending: bool = 
 
 def _documents(text: str) -> tuple[Sequence[Document], bool]:
     """As Talos 1.13 reads them; what only a newer Talos understands as plain values."""
+    from talosmith.desired.config.load import load
+    from talosmith.desired.config.nodes import compose, plain
+    from talosmith.desired.config.problems import ConfigError
+
     try:
         return load(text), True
     except ConfigError:

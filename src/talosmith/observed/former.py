@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from talosmith.desired.target import Desired
+from talosmith.model.cluster import Role
 from talosmith.model.machines import Machine
 from talosmith.observed.nodes import Asked, NodeLooker, unknown
 from talosmith.observed.world import EtcdMemberSeen, KubeNodeSeen, NodeSeen, Unknown
@@ -43,15 +44,17 @@ async def _look(looker: NodeLooker, asked: Asked) -> NodeSeen:
     name = await looker.own_name(seen)
     if isinstance(name, Unknown):
         return unknown(asked, f"it does not tell its name: {name.why}")
-    return seen if name == asked.name else replace(seen, stranger=f"at {seen.address} answers `{name}`")
+    if name != asked.name:
+        return replace(seen, stranger=f"at {seen.address} answers `{name}`")
+    return replace(seen, machine=_machine(name, (seen.address, *asked.addresses), controlplane=asked.controlplane))
 
 
 def _asked(name: str, addresses: tuple[str, ...], *, controlplane: bool) -> Asked:
-    machine = Machine(
-        id=addresses[0],
-        name=name,
-        role="controlplane" if controlplane else "worker",
-        power="unknown",
-        addresses=addresses,
-    )
+    machine = _machine(name, addresses, controlplane=controlplane)
     return Asked(name=name, machine=machine, addresses=addresses, controlplane=controlplane)
+
+
+def _machine(name: str, addresses: tuple[str, ...], *, controlplane: bool) -> Machine:
+    """Where it answers comes first: steps go there."""
+    role: Role = "controlplane" if controlplane else "worker"
+    return Machine(id=addresses[0], name=name, role=role, addresses=tuple(dict.fromkeys(addresses)))

@@ -15,6 +15,7 @@ from talosmith.errors import ExitCode, Permanent
 from talosmith.kube import KubeClient
 from talosmith.observed.conditions import Check, Verdict, conditions
 from talosmith.observed.listening import Listener
+from talosmith.observed.reach import Reach
 from talosmith.observed.round import Expected, Round
 from talosmith.talos import TalosClient, TalosNode
 
@@ -53,11 +54,11 @@ def checks(desired: Desired, *, kubernetes: bool = True) -> list[Check]:
 
 
 async def look_once(
-    desired: Desired, talos: TalosClient, kube: KubeClient | None, *, addresses: Mapping[str, str] | None = None
+    desired: Desired, talos: TalosClient, kube: KubeClient | None, *, reach: Reach | None = None
 ) -> list[tuple[Check, Verdict]]:
     """All conditions, whether they hold or not."""
     expected = Expected.of(desired)
-    found = Round(expected, _nodes(desired, talos, addresses), kube)
+    found = Round(expected, _nodes(desired, talos, reach), kube)
     found.begin()
     try:
         return [(check, await check.look(found)) for check in conditions(expected, kubernetes=kube is not None)]
@@ -72,17 +73,17 @@ async def wait_healthy(
     *,
     report: Callable[[str], None],
     limit: float = LIMIT,
-    addresses: Mapping[str, str] | None = None,
+    reach: Reach | None = None,
     steady: int = STEADY,
     between: float = BETWEEN,
 ) -> None:
     """Returns once all conditions have held `steady` times in a row, with no change in between; more often if one
     that held did not hold later.
 
-    Raises `Unhealthy` at the limit. Without `kube`, only Talos and etcd are looked at. `addresses` are those of
-    nodes that do not answer at the inventory's.
+    Raises `Unhealthy` at the limit. Without `kube`, only Talos and etcd are looked at; without `reach`, nodes at the
+    inventory's addresses.
     """
-    waiter = _Waiter(Expected.of(desired), _nodes(desired, talos, addresses), kube, report)
+    waiter = _Waiter(Expected.of(desired), _nodes(desired, talos, reach), kube, report)
     try:
         async with asyncio.timeout(limit):
             await waiter.wait(steady, between)
@@ -164,9 +165,9 @@ class _Waiter:
         return True
 
 
-def _nodes(desired: Desired, talos: TalosClient, addresses: Mapping[str, str] | None) -> dict[str, TalosNode]:
-    known = addresses or {}
-    return {name: talos.node(known.get(name) or str(node.node.ip), name) for name, node in desired.nodes.items()}
+def _nodes(desired: Desired, talos: TalosClient, reach: Reach | None) -> dict[str, TalosNode]:
+    reach = reach or Reach(desired.cluster, {})
+    return {name: talos.node(reach.talos(name), name) for name in desired.nodes}
 
 
 def _pause(waited: float) -> float:

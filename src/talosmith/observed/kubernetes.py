@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from talosmith.errors import TalosmithError
-from talosmith.kube import KubeClient, KubeNode
 from talosmith.observed.world import KubeNodeSeen, Unknown
 
-AskKube = Callable[[list[str]], KubeClient]
+if TYPE_CHECKING:
+    from talosmith.kube import KubeClient, KubeNode
+
+AskKube = Callable[[list[str]], "KubeClient"]
 
 _ANSWER = 4.0  # seconds for each control plane
 _TRIED = 3  # one that answers is enough
@@ -36,6 +38,8 @@ async def look_at_kubernetes(kube: AskKube, addresses: Sequence[str]) -> dict[st
 
 async def nodes_now(client: KubeClient) -> list[KubeNode]:
     """Asked once, and by the plain path: asking which kinds there are would be another question."""
+    from talosmith.kube import KubeNode
+
     params = {"limit": _PAGE}
     found: list[KubeNode] = []
     while True:

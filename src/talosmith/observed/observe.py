@@ -13,10 +13,10 @@ from talosmith.model.machines import Machine
 from talosmith.observed.former import look_for
 from talosmith.observed.kubernetes import AskKube, look_at_kubernetes
 from talosmith.observed.nodes import Asked, NodeLooker, unknown
+from talosmith.observed.reach import candidates, host_of
 from talosmith.observed.world import EtcdSeen, KubeNodeSeen, NodeSeen, Observed, Unknown
 from talosmith.providers.base import Provider
-from talosmith.talos import Address, MaintenanceClient, TalosClient
-from talosmith.talos.address import names_port
+from talosmith.talos import MaintenanceClient, TalosClient
 
 AT_ONCE = 64  # nodes that are asked together; on one core more of them only wait for each other
 CONNECTING = 128  # and to which there are connections, or are to be: silent nodes are waited for together
@@ -113,13 +113,10 @@ def _asked(desired: Desired, machines: list[Machine] | Unknown) -> tuple[dict[st
 
 def _node(desired: Desired, name: str, machine: Machine | Unknown | None) -> Asked:
     wanted = desired.nodes[name]
-    reported = machine.addresses if isinstance(machine, Machine) else ()
-    # The inventory's first: that it answers elsewhere, too, is no news then.
-    own = () if any(map(names_port, reported)) else (str(wanted.node.ip),)
     return Asked(
         name=name,
         machine=machine,
-        addresses=tuple(dict.fromkeys((*own, *reported))),
+        addresses=candidates(str(wanted.node.ip), machine if isinstance(machine, Machine) else None),
         controlplane=wanted.is_controlplane,
         fingerprint=(machine.fingerprint if isinstance(machine, Machine) else "") or wanted.machine.fingerprint,
     )
@@ -129,7 +126,7 @@ def _other(machine: Machine, key: str) -> Asked:
     return Asked(
         name=key,
         machine=machine,
-        addresses=machine.addresses,
+        addresses=candidates("", machine),
         controlplane=machine.role == "controlplane",
         fingerprint=machine.fingerprint,
     )
@@ -144,7 +141,7 @@ async def _kubernetes(kube: AskKube | None, seen: Iterable[NodeSeen]) -> dict[st
         silent = [one.name for one in nodes if isinstance(one.etcd, Unknown) or isinstance(one.stage, Unknown)]
         return Unknown(f"{', '.join(silent)} did not answer") if silent else None
     best = sorted(with_etcd, key=lambda pair: not pair[1].healthy)
-    return await look_at_kubernetes(kube, [Address.parse(one.address).host for one, _ in best])
+    return await look_at_kubernetes(kube, [host_of(one.address) for one, _ in best])
 
 
 def _kube(kubernetes: Mapping[str, KubeNodeSeen] | Unknown | None, name: str) -> KubeNodeSeen | Unknown | None:

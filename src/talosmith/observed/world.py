@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from talosmith.model.machines import Machine
 from talosmith.model.secret import Secret
 from talosmith.plan.gate import EtcdView, Member
-from talosmith.talos.address import names_port
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +116,9 @@ class NodeSeen:
         return self.machine.addresses if isinstance(self.machine, Machine) else ()
 
     def is_elsewhere(self, address: str) -> bool:
-        """It has its config, and answers at another address only. Behind ports of one host nobody has one."""
-        return self.configured and self.address not in ("", address) and not any(map(names_port, self.places))
+        """It has its config, and answers at another address only. At an endpoint of its provider it has to."""
+        has_endpoint = isinstance(self.machine, Machine) and self.machine.endpoint
+        return self.configured and self.address not in ("", address) and not has_endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +131,10 @@ class Observed:
     @property
     def everybody(self) -> dict[str, NodeSeen]:
         return {**self.nodes, **self.others}
+
+    @property
+    def machines(self) -> dict[str, Machine]:
+        return {name: seen.machine for name, seen in self.everybody.items() if isinstance(seen.machine, Machine)}
 
     def etcd(self) -> EtcdView | None:
         """What all control planes together say; None where nobody has a member list."""

@@ -1,10 +1,12 @@
-"""The longest chain of a plan or a run: what one would have to make faster to be ready earlier."""
+"""What a plan's or a run's needs come to: its longest chain, and the needs that say all the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from talosmith.report.follow import StepSeen
+if TYPE_CHECKING:
+    from talosmith.report.follow import StepSeen
 
 
 def expected_time(steps: Iterable[tuple[str, Iterable[str], float | None]]) -> tuple[float, bool]:
@@ -35,3 +37,21 @@ def critical_path(steps: Mapping[str, StepSeen], latest: float) -> list[str]:
         path.append(last)
         candidates = {need: ran[need] for need in steps[last].needs if need in ran}
     return path[::-1]
+
+
+def without_implied(needs: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Of what each needs, only that which nothing else it needs already needs. Steps come after their needs."""
+    bits: dict[str, int] = {}
+    behind: dict[str, int] = {}  # all that stands before a step, a bit each: sets would not do for thousands in a row
+    kept: dict[str, list[str]] = {}
+    for place, (key, direct) in enumerate(needs.items()):
+        known = [need for need in dict.fromkeys(direct) if need in behind]
+        implied = 0
+        for need in known:
+            implied |= behind[need]
+        kept[key] = [need for need in known if not implied & bits[need]]
+        bits[key] = 1 << place
+        behind[key] = implied
+        for need in kept[key]:
+            behind[key] |= bits[need]
+    return kept

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from talosmith.model.cluster import Cluster, Node
 from talosmith.report.cluster import size
+from talosmith.report.critical import without_implied
 from talosmith.report.follow import planned
 from talosmith.report.words import count, one_line
 
@@ -108,24 +109,6 @@ def plan_graph(plan: Mapping[str, Any]) -> Graph:
     title = f"{one_line(plan.get('operation', ''))} {one_line(plan.get('cluster', ''))}".strip()
     edges = tuple((need, key) for key, kept in without_implied(needs).items() for need in kept)
     return Graph(title=f"{title}: {count(len(boxes), 'step')}", boxes=tuple(boxes), edges=edges)
-
-
-def without_implied(needs: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Of what each needs, only that which nothing else it needs already needs. Steps come after their needs."""
-    bits: dict[str, int] = {}
-    behind: dict[str, int] = {}  # all that stands before a step, a bit each: sets would not do for thousands in a row
-    kept: dict[str, list[str]] = {}
-    for place, (key, direct) in enumerate(needs.items()):
-        known = [need for need in dict.fromkeys(direct) if need in behind]
-        implied = 0
-        for need in known:
-            implied |= behind[need]
-        kept[key] = [need for need in known if not implied & bits[need]]
-        bits[key] = 1 << place
-        behind[key] = implied
-        for need in kept[key]:
-            behind[key] |= bits[need]
-    return kept
 
 
 def as_mermaid(graph: Graph) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from talosmith.plan.step import SEVERITY, Disruption, Plan
-from talosmith.report.critical import expected_time
-from talosmith.report.graph import without_implied
+from talosmith.report.critical import expected_time, without_implied
 from talosmith.report.style import Style
 from talosmith.report.words import count, duration, listed, one_line
 

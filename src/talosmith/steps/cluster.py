@@ -30,13 +30,12 @@ class Healthy(OnCluster):
 
     async def run(self, context: Context, report: Report) -> None:
         desired = context.desired
-        addresses = {name: context.address(name) for name in desired.nodes}
         await wait_healthy(
             desired,
             context.talos,
             context.kube(),
             report=report,
             limit=self.seconds,
-            addresses=addresses,
+            reach=context.reach,
             between=between_looks(simulated=context.provider.simulated),
         )

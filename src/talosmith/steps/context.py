@@ -17,11 +17,11 @@ from talosmith.desired.target import Desired, DesiredNode
 from talosmith.kube import Credentials as KubeCredentials
 from talosmith.kube import KubeClient
 from talosmith.model.machines import Machine
+from talosmith.observed.reach import Reach
 from talosmith.observed.world import Observed
 from talosmith.providers.base import Provider
 from talosmith.talos import Credentials as TalosCredentials
 from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
-from talosmith.talos.address import Address, names_port
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +45,16 @@ class Context:
     machines: dict[str, Machine] = field(default_factory=dict)
     turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
     disturbed: str = ""  # the control plane that was disturbed, until the gate has seen it come back
+    reach: Reach = field(init=False)
     _kube_credentials: KubeCredentials | None = None
-    _kube: KubeClient | None = None
-    _kube_at: dict[str, KubeClient] = field(default_factory=dict)
+    _kube: dict[tuple[str, ...], KubeClient] = field(default_factory=dict)  # by the hosts of control planes
+
+    def __post_init__(self) -> None:
+        self.reach = Reach(self.desired.cluster, self.machines)
 
     def know(self, observed: Observed) -> None:
         """The machines as they were last seen."""
-        for name, seen in observed.everybody.items():
-            if isinstance(seen.machine, Machine):
-                self.machines[name] = seen.machine
+        self.machines.update(observed.machines)
 
     async def __aenter__(self) -> Self:
         self.kube()  # what it takes to make one is better done now than when everybody waits for it
@@ -63,7 +64,7 @@ class Context:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with anyio.CancelScope(shield=True):
-            for client in self._kube_clients:
+            for client in self._kube.values():
                 await client.close()
 
     async def exchange(self, talos: TalosCredentials, kube: KubeCredentials) -> None:
@@ -73,17 +74,8 @@ class Context:
         """
         self.talos.exchange(talos)
         self._kube_credentials = kube
-        for client in self._kube_clients:
+        for client in self._kube.values():
             await client.exchange(kube)
-
-    @property
-    def _kube_clients(self) -> list[KubeClient]:
-        return [*([self._kube] if self._kube else ()), *self._kube_at.values()]
-
-    def _kube_client(self, addresses: list[str]) -> KubeClient:
-        if self._kube_credentials is None:
-            self._kube_credentials = KubeCredentials.from_bundle(self.desired.bundle)
-        return KubeClient(addresses, self._kube_credentials)
 
     async def machine_now(self, name: str) -> Machine:
         """As the provider has it now: what is done to a machine changes what is known of it."""
@@ -110,23 +102,7 @@ class Context:
         return self.desired.nodes[name]
 
     def configured(self, name: str) -> TalosNode:
-        """The node with its config: at its own address, or where the provider says it is."""
-        return self.talos.node(self.address(name), name)
-
-    def address(self, name: str) -> str:
-        machine = self.machines.get(name)
-        if machine is not None and machine.addresses and names_port(machine.addresses[0]):
-            return machine.addresses[0]
-        if name in self.desired.nodes:
-            return str(self.desired.nodes[name].node.ip)
-        if machine is not None and machine.addresses:
-            return machine.addresses[0]
-        raise KeyError(name)
-
-    def waiting_places(self, name: str) -> tuple[str, ...]:
-        """Where a node without a config may answer."""
-        machine = self.machines.get(name)
-        return tuple(dict.fromkeys([*(machine.addresses if machine else ()), self.address(name)]))
+        return self.talos.node(self.reach.talos(name), name)
 
     def fingerprint(self, name: str) -> str:
         machine = self.machines.get(name)
@@ -135,14 +111,16 @@ class Context:
 
     def kube(self) -> KubeClient:
         """By the control planes themselves, never by the VIP."""
-        if self._kube is None:
-            addresses = [str(node.node.ip) for node in self.desired.controlplanes]
-            self._kube = self._kube_client(addresses)
-        return self._kube
+        return self._kube_by(self.reach.kubernetes_hosts)
 
     def kube_at(self, name: str) -> KubeClient:
         """The API of one control plane."""
-        if name not in self._kube_at:
-            host = Address.parse(self.address(name)).host
-            self._kube_at[name] = self._kube_client([host])
-        return self._kube_at[name]
+        return self._kube_by((self.reach.kubernetes(name),))
+
+    def _kube_by(self, hosts: tuple[str, ...]) -> KubeClient:
+        """A new client where machines that were created meanwhile have other hosts than planned."""
+        if hosts not in self._kube:
+            if self._kube_credentials is None:
+                self._kube_credentials = KubeCredentials.from_bundle(self.desired.bundle)
+            self._kube[hosts] = KubeClient(list(hosts), self._kube_credentials)
+        return self._kube[hosts]

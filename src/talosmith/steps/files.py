@@ -14,13 +14,14 @@ import yaml
 
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.config.load import load
-from talosmith.desired.outputs import talosconfig_endpoints, talosconfig_text
+from talosmith.desired.outputs import talosconfig_text
 from talosmith.desired.pki import read_certificate
 from talosmith.desired.talosconfig import ADMIN
 from talosmith.desired.target import Desired
 from talosmith.errors import Permanent, Temporary
 from talosmith.files.secret import write_secret
 from talosmith.model.secret import Secret
+from talosmith.observed.reach import Reach
 from talosmith.plan.step import Report, Stage
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
@@ -43,14 +44,15 @@ class WriteTalosconfig(OnCluster):
         return f"write {TALOSCONFIG}"
 
     async def done(self, context: Context) -> bool:
-        return talosconfig_serves(context.options.folder / TALOSCONFIG, context.desired)
+        return talosconfig_serves(context.options.folder / TALOSCONFIG, context.desired, context.reach)
 
     async def run(self, context: Context, report: Report) -> None:
         path = context.options.folder / TALOSCONFIG
         _refuse_foreign(path, talosconfig_is_ours(path, context.desired.bundle))
         context.may_write()
-        cluster = context.desired.cluster
-        write_secret(path, talosconfig_text(cluster, context.desired.bundle, (ADMIN,), _LIFETIME))
+        cluster, endpoints = context.desired.cluster, context.reach.talos_endpoints
+        text = talosconfig_text(cluster, context.desired.bundle, (ADMIN,), _LIFETIME, endpoints=endpoints)
+        write_secret(path, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +87,12 @@ async def _kubeconfig(context: Context) -> Secret:
     raise last or AssertionError("a cluster has a control plane")
 
 
-def talosconfig_serves(path: Path, desired: Desired) -> bool:
+def talosconfig_serves(path: Path, desired: Desired, reach: Reach) -> bool:
     """It opens this cluster by the control planes that it has now, and will for a while."""
     if not talosconfig_is_ours(path, desired.bundle):
         return False
     found = _talos_context(path)
-    return found.get("endpoints") == talosconfig_endpoints(desired.cluster) and _lasts(found.get("crt"))
+    return found.get("endpoints") == [*reach.talos_endpoints] and _lasts(found.get("crt"))
 
 
 def kubeconfig_serves(path: Path, desired: Desired) -> bool:

@@ -125,7 +125,7 @@ class FirstConfig(OnNode):
 
         async def look() -> tuple[TalosNode | None]:
             wrong: TalosError | None = None
-            for place in context.waiting_places(self.name):
+            for place in context.reach.in_maintenance(self.name):
                 node = context.maintenance.node(place, self.name, fingerprint=context.fingerprint(self.name))
                 try:
                     await node.connect()
@@ -150,7 +150,7 @@ async def _since_booted(context: Context, name: str) -> NotReady | None:
     await context.machine_now(name)
     if context.fingerprint(name) == before:
         return None
-    for place in context.waiting_places(name):
+    for place in context.reach.in_maintenance(name):
         await context.maintenance.forget(place)
     return NotReady(name, "has booted meanwhile")
 

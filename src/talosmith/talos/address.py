@@ -49,11 +49,6 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def names_port(text: str) -> bool:
-    """Whether a port is written. Machines behind ports of one host have no addresses of their own."""
-    return not _is_ip(text) and ":" in text.rpartition("]")[2]
-
-
 def _is_ip(text: str) -> bool:
     try:
         ipaddress.ip_address(text)

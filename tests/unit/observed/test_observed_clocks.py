@@ -40,7 +40,7 @@ class OneMachine:
         self._address = f"{address.host}:{address.port}"
 
     async def find(self) -> list[Machine]:
-        return [Machine(id="1", name="cp-1", role="controlplane", power="on", addresses=(self._address,))]
+        return [Machine(id="1", name="cp-1", role="controlplane", power="on", endpoint=self._address)]
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         return []

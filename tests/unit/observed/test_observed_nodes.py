@@ -69,7 +69,7 @@ def machines(count: int, port: int) -> list[Machine]:
             name=f"m-{number}",
             role="controlplane" if number % 2 else "worker",
             power="on",
-            addresses=(f"127.98.{number // 200}.{number % 200 + 1}:{port}",),
+            endpoint=f"127.98.{number // 200}.{number % 200 + 1}:{port}",
         )
         for number in range(count)
     ]
@@ -123,7 +123,7 @@ async def test_who_does_not_speak_the_language_is_a_stranger(desired: Desired) -
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        machine = dataclasses.replace(machines(1, port)[0], addresses=(f"127.0.0.1:{port}",))
+        machine = dataclasses.replace(machines(1, port)[0], endpoint=f"127.0.0.1:{port}")
         found = await looked(desired, [machine])
     (seen,) = found.others.values()
     assert "TLS" in seen.stranger
@@ -139,7 +139,7 @@ async def test_a_control_plane_that_fell_back_to_maintenance_mode_is_told_of(des
 
 
 async def test_a_machine_without_an_address_is_unknown(desired: Desired) -> None:
-    found = await looked(desired, [dataclasses.replace(machines(1, 1)[0], addresses=())])
+    found = await looked(desired, [dataclasses.replace(machines(1, 1)[0], endpoint="")])
     (seen,) = found.others.values()
     assert seen.stage == Unknown("its address is not known")
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from talosmith.inventory import load
-from talosmith.report.graph import Graph, as_mermaid, plan_graph, topology, without_implied
+from talosmith.report.critical import without_implied
+from talosmith.report.graph import Graph, as_mermaid, plan_graph, topology
 from talosmith.report.graph_svg import layers_of, plan_svg, topology_svg
 from tests.unit.report.stories import HOSTILE, bring_up_plan, is_tame, step
 

@@ -115,7 +115,7 @@ class LabProvider:
             "cpu": spec.cpu,
             "memory_mib": spec.ram_mib,
             "disk_sizes": [size * _MIB for size in spec.disks_mib] or None,
-            "version": spec.talos_version or None,
+            "version": str(spec.talos_version),
             "config": seed.reveal() if seed else None,
             "tags": self._owner.tags(spec.name, spec.role),
         }
@@ -157,7 +157,8 @@ def _machine(described: Mapping[str, Any]) -> Machine:
         name=tags[NODE_TAG],
         role=tags[ROLE_TAG],
         power=described["power"],
-        addresses=(described["endpoint"],),
+        addresses=(described["address"],),
+        endpoint=described["endpoint"] if described["endpoint"] != described["address"] else "",
         fingerprint=described["fingerprint"],
         cpu=described["cpu"],
         ram_mib=described["memory_mib"],
