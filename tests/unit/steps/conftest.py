@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from talosmith.steps.context import Context
+from talosmith.kube import Credentials
+from talosmith.steps import context
 from tests.clock import Clock
 from tests.unit.steps.fake_kube import FakeKube
 from tests.unit.steps.fake_world import AbleProvider, Provider, World
@@ -44,10 +45,10 @@ def new_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NewWorld:
     def make(controlplane: int = 1, workers: int = 0, provider: type[Provider] = AbleProvider) -> World:
         world = World(tmp_path, controlplane, workers, provider)
 
-        def client(_: Context, addresses: list[str]) -> FakeKube:
-            return FakeKube(world, [world.at(address) for address in addresses])
+        def client(hosts: list[str], credentials: Credentials) -> FakeKube:
+            return FakeKube(world, [world.at(host) for host in hosts], credentials)
 
-        monkeypatch.setattr(Context, "_kube_client", client)
+        monkeypatch.setattr(context, "KubeClient", client)
         return world
 
     return make

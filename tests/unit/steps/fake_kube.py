@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 class FakeKube:
     """A client of some control planes, and its own caller. The first that is ready answers."""
 
-    def __init__(self, world: World, boxes: list[Box]) -> None:
+    def __init__(self, world: World, boxes: list[Box], credentials: Any) -> None:
         self._world = world
         self._boxes = boxes
         self.server = boxes[0].name
         self.caller = self
         self.closed = False
-        self.credentials: Any = None
+        self.credentials = credentials
 
     async def close(self) -> None:
         self.closed = True

@@ -147,6 +147,7 @@ async def test_later_steps_use_the_exchanged_credentials(world: World) -> None:
     await context.exchange(talos, kube)  # type: ignore[arg-type]
     assert context.talos.credentials is talos  # type: ignore[attr-defined]
     assert context.kube() is held and held.credentials is at.credentials is kube  # type: ignore[attr-defined]
+    assert context.kube_at("cp-3").credentials is kube, "made since"  # type: ignore[attr-defined]
     async with context:
         pass
     assert held.closed and at.closed  # type: ignore[attr-defined]
