@@ -113,13 +113,15 @@ class Session:
 
         return KubeClient.from_bundle(self.desired.bundle, addresses)
 
-    async def plan(self, operation: Operation[Chosen], options: Chosen) -> Plan[Context]:
-        """What an operation, a module of `talosmith.operations`, would do now."""
-        observed = await self.observe()
-        _check_targets(options.selection, observed)
-        missing = self._missing_files(Reach(self.cluster, observed.machines))
+    async def plan(
+        self, operation: Operation[Chosen], options: Chosen, observed: Observed | None = None
+    ) -> Plan[Context]:
+        """What an operation, a module of `talosmith.operations`, would do: now, or in a state just observed."""
+        observed = observed or await self.observe()
         from talosmith.operations.operation import Facts
 
+        _check_targets(options.selection, observed)
+        missing = self._missing_files(Reach(self.cluster, observed.machines))
         facts = Facts(capabilities=capabilities(self.provider), missing_files=missing)
         return self._timed(operation.build(self.desired, observed, options, facts))
 

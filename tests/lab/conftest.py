@@ -11,7 +11,7 @@ from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs, Lab
 from tests.loopback import free_network
 
-pytest.register_assert_rewrite("talosmith.providers.contract")  # its assertions tell what they saw, too
+pytest.register_assert_rewrite("tests.provider_contract")  # its assertions tell what they saw, too
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from talosmith.observed.health import between_looks, wait_healthy
 from talosmith.plan.step import Report, Stage
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
@@ -29,6 +28,8 @@ class Healthy(OnCluster):
         return "check that everything is healthy"
 
     async def run(self, context: Context, report: Report) -> None:
+        from talosmith.observed.health import between_looks, wait_healthy
+
         desired = context.desired
         await wait_healthy(
             desired,

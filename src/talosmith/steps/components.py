@@ -13,7 +13,6 @@ from typing import Any
 import anyio
 
 from talosmith.errors import Temporary
-from talosmith.observed.health import between_looks
 from talosmith.plan.step import Report
 from talosmith.steps.context import Context
 from talosmith.steps.waiting import until
@@ -23,6 +22,8 @@ _LOOKS = 2  # Talos takes a moment to write the static pods anew
 
 
 async def until_components_current(context: Context, name: str, report: Report) -> None:
+    from talosmith.observed.health import between_looks
+
     for _ in range(_LOOKS):
         await anyio.sleep(between_looks(simulated=context.provider.simulated))
         await until(lambda: _current(context, name), report, f"waiting for the static pods of {name}")

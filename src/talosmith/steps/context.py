@@ -9,19 +9,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
 
 from talosmith.desired.target import Desired, DesiredNode
-from talosmith.kube import Credentials as KubeCredentials
-from talosmith.kube import KubeClient
 from talosmith.model.machines import Machine
+from talosmith.model.resources import Resource, ResourceKey
 from talosmith.observed.reach import Reach
-from talosmith.observed.world import Observed
+from talosmith.observed.world import Observed, ResourcesSeen
 from talosmith.providers.base import Provider
 from talosmith.talos import Credentials as TalosCredentials
 from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
+
+if TYPE_CHECKING:
+    from talosmith.kube import Credentials as KubeCredentials
+    from talosmith.kube import KubeClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,7 @@ class Context:
     told: Callable[[str], None] = lambda text: None
     stop_wanted: Callable[[], bool] = lambda: False  # asked to stop at a safe point
     machines: dict[str, Machine] = field(default_factory=dict)
+    resources: dict[ResourceKey, Resource] = field(default_factory=dict)
     turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
     disturbed: str = ""  # the control plane that was disturbed, until the gate has seen it come back
     reach: Reach = field(init=False)
@@ -53,8 +57,10 @@ class Context:
         self.reach = Reach(self.desired.cluster, self.machines)
 
     def know(self, observed: Observed) -> None:
-        """The machines as they were last seen."""
+        """The machines and resources as they were last seen."""
         self.machines.update(observed.machines)
+        if isinstance(observed.resources, ResourcesSeen):
+            self.resources.update(observed.resources.found)
 
     async def __aenter__(self) -> Self:
         self.kube()  # what it takes to make one is better done now than when everybody waits for it
@@ -119,8 +125,10 @@ class Context:
 
     def _kube_by(self, hosts: tuple[str, ...]) -> KubeClient:
         """A new client where machines that were created meanwhile have other hosts than planned."""
+        from talosmith.kube import Credentials, KubeClient
+
         if hosts not in self._kube:
             if self._kube_credentials is None:
-                self._kube_credentials = KubeCredentials.from_bundle(self.desired.bundle)
+                self._kube_credentials = Credentials.from_bundle(self.desired.bundle)
             self._kube[hosts] = KubeClient(list(hosts), self._kube_credentials)
         return self._kube[hosts]

@@ -22,6 +22,7 @@ from talosmith.providers.libvirt.wishes import Wishes
 from tests.machine_specs import machine_spec, with_settings
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.waking import Waking, ask
+from tests.resource_contract import create_all, delete_all
 from tests.waiting import comes_true
 
 OWNER = Owner("real", "00112233445566aa")
@@ -39,7 +40,10 @@ class Place:
             autostart=False, **settings,
         )  # fmt: skip
         network = Network(f"net-{subnet}", OWNER, "isolated", f"{subnet}.1", 24)
-        self.wishes = Wishes(self.section, self._seed, lambda _: Source(str(image)), network, cache, patience=10.0)
+        source = Source(str(image))
+        self.wishes = Wishes(
+            self.section, self._seed, lambda _: source, network, cache, patience=10.0, sources=(source,)
+        )
         self.provider = LibvirtProvider(OWNER, Host(daemon.uri), self.wishes)
         self.connection = libvirt().open(daemon.uri)
         self._waking = Waking(daemon)
@@ -86,7 +90,16 @@ class Place:
 
         await comes_true(look)
 
+    async def stand(self) -> None:
+        await create_all(self.provider)
+
+    async def create(self, number: int = 1, **changes: Any) -> Machine:
+        """A machine, and what it stands on before, as a plan has it."""
+        await self.stand()
+        return await self.provider.create(self.spec(number, **changes))
+
     async def end(self) -> None:
         for machine in await self.provider.find():
             await self.provider.destroy(machine)
+        await delete_all(self.provider, OWNER)
         await self.provider.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytest.register_assert_rewrite("talosmith.providers.contract")
+pytest.register_assert_rewrite("tests.provider_contract", "tests.resource_contract")
 
 
 @pytest.fixture(scope="session")

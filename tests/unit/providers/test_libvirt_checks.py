@@ -242,6 +242,7 @@ async def test_who_has_a_new_machines_address_is_told_unless_it_was_ours(tmp_pat
 
 @pytest.mark.anyio
 async def test_another_network_in_the_inventory_is_seen_on_machines(harness: LibvirtHarness) -> None:
+    await harness.stand()
     machine = await harness.provider().create(harness.spec("w-1"))
     assert machine.outdated == ""
     harness.section = harness.section.model_copy(update={"network": None, "bridge": "br7"})
@@ -254,6 +255,7 @@ async def test_another_network_in_the_inventory_is_seen_on_machines(harness: Lib
 
 @pytest.mark.anyio
 async def test_a_card_that_somebody_has_plugged_elsewhere_stays_there(harness: LibvirtHarness) -> None:
+    await harness.stand()
     machine = await harness.provider().create(harness.spec("w-1"))
     await harness.provider().power(machine, False)
     text = harness.connection.lookupByUUIDString(machine.id).XMLDesc(libvirt().VIR_DOMAIN_XML_INACTIVE)
@@ -273,6 +275,7 @@ async def test_a_card_that_somebody_has_plugged_elsewhere_stays_there(harness: L
 async def test_a_machine_that_goes_off_while_it_is_asked_to(
     harness: LibvirtHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    await harness.stand()
     machine = await harness.provider().create(harness.spec("w-1"))
     domain = harness.connection.lookupByUUIDString(machine.id)
 

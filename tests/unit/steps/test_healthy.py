@@ -104,7 +104,7 @@ async def test_only_simulated_machines_are_looked_at_in_quick_succession(
     async def wait_healthy(*_: object, **options: Any) -> None:
         asked.update(options)
 
-    monkeypatch.setattr("talosmith.steps.cluster.wait_healthy", wait_healthy)
+    monkeypatch.setattr("talosmith.observed.health.wait_healthy", wait_healthy)
     async with TalosClient.from_bundle(desired.bundle) as talos:
         context = run_that_has_just_begun(desired, tmp_path, talos, simulated=simulated)
         await Healthy(LIMIT).run(context, lambda text, hint="": None)

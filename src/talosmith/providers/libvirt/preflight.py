@@ -14,7 +14,7 @@ from talosmith.model.machines import MachineSpec
 from talosmith.providers.base import Finding
 from talosmith.providers.libvirt.capabilities import capabilities
 from talosmith.providers.libvirt.connection import Host, found, libvirt
-from talosmith.providers.libvirt.images import Source, cached, prove
+from talosmith.providers.libvirt.images import Source, peek, prove
 from talosmith.providers.libvirt.network_checks import Wanted, check_addresses, check_forwarding, check_network
 from talosmith.providers.libvirt.store import Store
 from talosmith.providers.libvirt.trial import Trial, Trials
@@ -126,11 +126,11 @@ def _pool(connection: Any, store: Store, specs: Sequence[MachineSpec]) -> Findin
     pool = found(lambda: connection.storagePoolLookupByName(store.pool_name))
     if pool is None:
         if store.pool_path:
-            return Finding(level="ok", check="storage pool", evidence=f"is made in {store.pool_path}")
+            return Finding(level="ok", check="storage pool", evidence=f"will be created in {store.pool_path}")
         names = ", ".join(sorted(one.name() for one in connection.listAllStoragePools())) or "none"
         return Finding(
             level="error", check="storage pool", cause=f"the host has no pool {store.pool_name!r}",
-            evidence=f"it has: {names}", fix="set `libvirt.pool` to one of them, or `pool_path` to make it",
+            evidence=f"it has: {names}", fix="set `libvirt.pool` to one of them, or `pool_path` to have it created",
         )  # fmt: skip
     try:
         described = store.described(pool)
@@ -172,7 +172,7 @@ def _memory(connection: Any, specs: Sequence[MachineSpec]) -> Finding:
 
 def _image(source: Source, cache: Path | None) -> Finding:
     try:
-        if cached(source, cache):
+        if peek(source, cache):
             return Finding(level="ok", check="image", evidence=f"{source.place}, fetched before")
         if not source.is_url:
             prove(source)

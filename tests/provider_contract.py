@@ -1,4 +1,3 @@
-# ruff: noqa: S101 - these are tests
 """What every provider must keep to, as tests: a provider's own test module makes a class of one of these two.
 
     class TestLab(CreatingProviderContract):
