@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from talosmith import kube
 from talosmith.kube import Credentials
-from talosmith.steps import context
 from tests.clock import Clock
 from tests.unit.steps.fake_kube import FakeKube
 from tests.unit.steps.fake_world import AbleProvider, Provider, World
@@ -48,7 +48,7 @@ def new_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NewWorld:
         def client(hosts: list[str], credentials: Credentials) -> FakeKube:
             return FakeKube(world, [world.at(host) for host in hosts], credentials)
 
-        monkeypatch.setattr(context, "KubeClient", client)
+        monkeypatch.setattr(kube, "KubeClient", client)  # which the context imports when it makes its first client
         return world
 
     return make
