@@ -82,7 +82,7 @@ class Context:
         """
         self.talos.exchange(talos)
         self._kube_credentials = kube
-        for client in self._kube.values():
+        for client in [*self._kube.values()]:  # another step may add one meanwhile, with these
             await client.exchange(kube)
 
     async def machine_now(self, name: str) -> Machine:
