@@ -1,7 +1,7 @@
 """talosmith brings up and keeps Talos Linux Kubernetes clusters from one inventory.
 
-This is the library's front door; the command line calls nothing else. Names are looked up when they are first
-used, so that `talosmith --version` does not pay for what it does not need.
+This is the library's front door; `talosmith.session` plans and runs. Names are looked up when they are first used,
+so that `talosmith --version` does not pay for what it does not need.
 """
 
 from typing import TYPE_CHECKING, Any

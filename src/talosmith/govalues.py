@@ -1,10 +1,11 @@
-"""Durations, sizes and network addresses, read and written as Go's library does it."""
+"""Numbers, durations, sizes and network addresses, read and written as Go's library does it."""
 
 from __future__ import annotations
 
 import ipaddress
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -44,6 +45,16 @@ def parse_duration(text: str) -> int:
     if total >= 1 << 63:
         raise ValueError("is too long a duration")
     return sign * int(total)
+
+
+def format_float(value: float) -> str:
+    """A finite number in the fewest digits that say it, with an exponent from a million on and below 0.0001."""
+    shortest = Decimal(repr(value)).normalize()
+    power = shortest.adjusted()
+    if not value or -4 <= power < 6:
+        return format(shortest, "f")
+    mantissa = format(shortest.scaleb(-power), "f")
+    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
 def format_duration(nanoseconds: int) -> str:

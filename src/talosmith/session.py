@@ -30,7 +30,6 @@ from talosmith.events import Event, Events, Listener
 from talosmith.inventory import load
 from talosmith.inventory.sources import find
 from talosmith.model.cluster import Cluster
-from talosmith.model.machines import Machine
 from talosmith.observed.observe import observe
 from talosmith.observed.reach import Reach
 from talosmith.observed.world import Observed, Unknown
@@ -46,6 +45,7 @@ if TYPE_CHECKING:  # what only some commands need is imported by them: the rest 
     from talosmith.engine.runner import Outcome
     from talosmith.engine.stopping import Stopping
     from talosmith.kube import KubeClient
+    from talosmith.model.machines import Machine
     from talosmith.observed.conditions import Check, Verdict
     from talosmith.operations.operation import Chosen, Operation
     from talosmith.steps.context import Context

@@ -1,6 +1,6 @@
 """Every defect in the ledger comes back when its fix is taken out, and the test that is kept for it notices.
 
-The fix is taken out of a copy of the package, and the test is run on that copy. A ledger that only names tests would
+The fix is taken out of a copy of the sources, and the test is run on that copy. A ledger that only names tests would
 say nothing about whether they can still fail.
 """
 
@@ -21,7 +21,7 @@ import yaml
 pytestmark = [pytest.mark.slow, pytest.mark.real]  # each test is run a second time, some need libvirt's library
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "talosmith"
+SOURCES = ROOT / "src"
 PATIENCE = 600  # seconds; each takes two
 FAILED = pytest.ExitCode.TESTS_FAILED
 
@@ -34,8 +34,8 @@ class Defect:
     broken: str
     test: str
 
-    def put_back(self, package: Path) -> None:
-        file = package / self.file
+    def put_back(self, sources: Path) -> None:
+        file = sources / self.file
         text = file.read_text(encoding="utf-8")
         assert text.count(self.mended) == 1, f"{self.file} no longer has, exactly once: {self.mended!r}"
         file.write_text(text.replace(self.mended, self.broken), encoding="utf-8")
@@ -50,19 +50,19 @@ LEDGER = [
 def copy() -> Iterator[Path]:
     """In a folder with a short name: tests in it may make sockets, whose paths must not be long."""
     with TemporaryDirectory(prefix="defect-", ignore_cleanup_errors=True) as folder:
-        package = Path(folder) / "src" / "talosmith"
-        shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
-        yield package
+        sources = Path(folder) / "src"
+        shutil.copytree(SOURCES, sources, ignore=shutil.ignore_patterns("__pycache__"))
+        yield sources
 
 
-def run(package: Path, *tests: str) -> tuple[int, str]:
-    """The tests, on that copy of the package and not on the one that is installed."""
+def run(sources: Path, *tests: str) -> tuple[int, str]:
+    """The tests, on that copy of the packages and not on those that are installed."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     words = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--strict-markers")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words, f"--basetemp={package.parents[1] / 'tests'}", *tests],
+        [sys.executable, "-m", "pytest", *words, f"--basetemp={sources.parent / 'tests'}", *tests],
         cwd=ROOT,
-        env={**ours, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**ours, "PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         timeout=PATIENCE,

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from typing import Any
 
 from talosmith.model.cluster import Role
@@ -21,6 +20,7 @@ from talosmith.providers.lab.provider import LabProvider
 from talosmith_lab.faults import Fault
 from talosmith_lab.server.lab import LabServer
 from tests.clock import Clock
+from tests.machine_specs import machine_spec
 
 OWNER = Owner("tested", "0123456789abcdef")
 PATIENCE = 120.0  # seconds: for what comes at once, but not on a busy machine
@@ -77,15 +77,14 @@ class LabHarness:
 
     def spec(self, name: str, role: Role = "worker") -> MachineSpec:
         offset = (10 if role == "controlplane" else 20) + int(name.rpartition("-")[2])
-        return MachineSpec(
-            name=name,
-            role=role,
-            ip=ip_address(str(self.server.world.subnet[offset])),
+        return machine_spec(
+            name,
+            role,
+            str(self.server.world.subnet[offset]),
             mac=f"52:54:00:00:00:{offset:02x}",
             cpu=3,
             ram_mib=3072,
             disks_mib=(10240, 5120),
-            talos_version="v1.13.8",
         )
 
     async def there(self) -> list[There]:

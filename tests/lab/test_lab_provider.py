@@ -30,6 +30,7 @@ from tests.lab.lab_servers import at_rest, settled
 from tests.lab.lab_worlds import Configs
 from tests.lab.provider_harness import LabHarness
 from tests.loopback import free_network
+from tests.machine_specs import with_settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -264,7 +265,7 @@ async def test_sizes_change_in_place(harness: LabHarness) -> None:
     boots = harness.server.world.machines["w-1"].boots
     assert (await provider.resize(made, spec)).cpu == 3
     assert harness.server.world.machines["w-1"].boots == boots, "there was nothing to change"
-    larger = replace(spec, cpu=8, ram_mib=1024, disks_mib=(20480, 5120, 1024))
+    larger = with_settings(spec, cpu=8, ram_mib=1024, disks_mib=(20480, 5120, 1024))
     resized = await provider.resize(made, larger)
     assert (resized.id, resized.cpu, resized.ram_mib, resized.disks_mib) == (
         made.id,

@@ -23,6 +23,7 @@ from talosmith.talos.grpc.channel import NodeChannel
 from talosmith_lab import services
 from tests.lab.lab_worlds import quick_bundle
 from tests.lab.observe_worlds import PATIENCE, LabWorld, desired_of, lab_world
+from tests.machine_specs import with_settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -110,9 +111,8 @@ async def test_a_fingerprint_that_is_given_is_insisted_on(world: LabWorld) -> No
     assert world.stages() == {"maintenance"}
     other = world.control.list_machines("cp-2")[0]["fingerprint"]
     wanted = world.desired.nodes["cp-1"]
-    world.desired.nodes["cp-1"] = dataclasses.replace(
-        wanted, machine=dataclasses.replace(wanted.machine, fingerprint=other)
-    )
+    pinned = with_settings(wanted.machine, fingerprint=other)
+    world.desired.nodes["cp-1"] = dataclasses.replace(wanted, machine=pinned)
     found = await world.look()
     assert "fingerprint" in found.nodes["cp-1"].stranger
     assert isinstance(found.nodes["cp-1"].stage, Unknown)

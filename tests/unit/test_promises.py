@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "promises.md"
 PROMISES = 58
@@ -94,33 +92,3 @@ def test_tests_in_the_text_of_the_page_exist_too() -> None:
     assert len(named) > 100
     for name in named:
         assert exists(name) if "::" in name or name.endswith(".yaml") else (ROOT / name).is_file(), name
-
-
-GATE = "`tests/unit/plan/test_gate.py::test_every_world`"
-LIMITS = "clusters of more than seven voters"
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        (f"| 59 | a promise | {GATE} | {LIMITS} |", "59 is there 1 times"),
-        (f"| 1 | a promise | {GATE} | {LIMITS} |", "1 is there 2 times"),
-        (f"| 1 | a promise | {GATE} | |", "1 does not say what is not covered"),
-        (f"| 1 | a promise | {GATE} | - |", "1 does not say what is not covered"),
-        ("| 1 | a promise | | |", "1 does not say what is not covered"),
-        ("| 1 | a promise | | |", "1 is held by a test, or"),
-        (f"| 1 | a promise | | {LIMITS} |", "1 is held by a test, or"),
-        (f"| 1 | a promise | {GATE} | not built yet: it |", "1 is held by a test, or"),
-        (f"| 1 | a promise | `tests/unit/plan/test_gate.py::test_no_world` | {LIMITS} |", "1: there is no"),
-        (f"| 1 | a promise | `tests/unit/plan/test_gate.py` | {LIMITS} |", "1: there is no"),
-        (f"| 1 | a promise | `tests/unit/plan/test_gate.py::oracle` | {LIMITS} |", "1: there is no"),
-        (f"| 1 | a promise | `tests/unit/plan/no_file.py::test_every_world` | {LIMITS} |", "1: there is no"),
-        (f"| 1 | a promise | `tests/plans/up/no_such_world.yaml` | {LIMITS} |", "1: there is no"),
-        (f"| 1 | a promise | by hand | {LIMITS} |", "1: there is no by hand"),
-    ],
-)
-def test_a_page_that_is_wrong_is_found_out(row: str, said: str) -> None:
-    good = [promise(f"| {number} | a promise | {GATE} | {LIMITS} |") for number in range(1, PROMISES + 1)]
-    assert list(problems(good)) == []
-    assert any(text.startswith(said) for text in problems([*good, promise(row)]))
-    assert any(text.startswith("7 is there 0 times") for text in problems([one for one in good if one.number != 7]))

@@ -26,7 +26,7 @@ from talosmith.errors import TalosmithError, no_such
 from talosmith.files.regular import FileTrouble, read_content
 from talosmith.files.secret import make_private_folder, write_secret
 from talosmith.inventory.parse import Unreadable, decode
-from talosmith.model.cluster import Cluster, Node
+from talosmith.model.cluster import Cluster, ClusterNetwork, Node
 
 
 def chosen(cluster: Cluster, names: Sequence[str]) -> list[Node]:
@@ -62,12 +62,11 @@ def talosconfig_text(
 
 def seed_files(configs: MachineConfigs, node: Node) -> dict[str, bytes]:
     """The NoCloud seed of a node, and the ISO made of it; in the clear."""
-    files = nocloud.seed(node.name, configs.render(node).text, seed_networks(configs.cluster, node))
+    files = nocloud.seed(node.name, configs.render(node).text, seed_networks(configs.cluster.network, node))
     return {**files, "seed.iso": nocloud.iso(files)}
 
 
-def seed_networks(cluster: Cluster, node: Node) -> list[nocloud.SeedNetwork]:
-    network = cluster.network
+def seed_networks(network: ClusterNetwork, node: Node) -> list[nocloud.SeedNetwork]:
     if network.addressing != "static":
         return []
     subnet = node.subnet or network.node_cidr
@@ -87,7 +86,7 @@ def images(cluster: Cluster, nodes: Sequence[Node]) -> dict[ImageRequest, list[s
     """The different images of the nodes, and who boots each."""
     found: dict[ImageRequest, list[str]] = {}
     for node in nodes:
-        found.setdefault(image_of(cluster, node), []).append(node.name)
+        found.setdefault(image_of(node, cluster.talos_version, cluster.provider.platform), []).append(node.name)
     return found
 
 

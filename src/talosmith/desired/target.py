@@ -88,20 +88,7 @@ def owner_of(cluster: Cluster, bundle: Bundle) -> Owner:
 
 
 def machine_spec(cluster: Cluster, node: Node) -> MachineSpec:
-    disks = () if node.disk_mib is None else (node.disk_mib, *node.extra_disks_mib)
-    return MachineSpec(
-        name=node.name,
-        role=node.role,
-        ip=node.ip,
-        mac=node.mac,
-        vmid=node.vmid,
-        cpu=node.cpu,
-        ram_mib=node.ram_mib,
-        disks_mib=disks,
-        arch=node.arch,
-        talos_version=str(cluster.talos_version),
-        fingerprint=node.fingerprint or "",
-    )
+    return MachineSpec(node=node, network=cluster.network, talos_version=cluster.talos_version)
 
 
 def config_digest(documents: Iterable[Mapping[str, Any]]) -> str:

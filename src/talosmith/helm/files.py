@@ -9,7 +9,7 @@ from functools import lru_cache
 from posixpath import basename
 
 from talosmith.helm.expressions import GoStruct
-from talosmith.helm.yaml_out import to_yaml
+from talosmith.yaml.kubernetes_out import to_yaml
 
 
 class Files(Mapping[str, bytes], GoStruct):

@@ -24,7 +24,7 @@ from talosmith.helm.expressions import ChartStop
 from talosmith.helm.go_text import formatted
 from talosmith.helm.toml_out import to_toml
 from talosmith.helm.yaml_in import load
-from talosmith.helm.yaml_out import to_yaml, to_yaml_pretty
+from talosmith.yaml.kubernetes_out import to_yaml, to_yaml_pretty
 
 
 def to_yaml_or_nothing(value: Any) -> str:

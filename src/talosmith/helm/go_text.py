@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 from gotpl._compat.gofmt.go import sprintf as _sprintf
+
+from talosmith.govalues import format_float
 
 
 def formatted(value: Any) -> str:
@@ -39,12 +40,7 @@ def float_text(value: float) -> str:
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     if value == int(value) and abs(value) < 1e6:
         return "-0" if value == 0 and math.copysign(1, value) < 0 else str(int(value))
-    shortest = Decimal(repr(value)).normalize()
-    power = shortest.adjusted()
-    if -4 <= power < 6:
-        return format(shortest, "f")
-    mantissa = format(shortest.scaleb(-power), "f")
-    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
+    return format_float(value)
 
 
 def printf(template: str, *values: Any) -> str:

@@ -1,4 +1,4 @@
-"""The number a node has, and what follows from it: its address, MAC and VMID.
+"""The number a node has, and what follows from it: its address and MAC; where the provider counts, its VMID, too.
 
 The number is the one its name ends in, so it depends on nothing but the name: adding, removing or reordering nodes
 never renumbers another. A name without a number gets a MAC and a VMID from a hash of it, and needs its address given.
@@ -11,12 +11,12 @@ import re
 from typing import Literal
 
 from talosmith.model.cluster import Role
+from talosmith.model.values import IpAddress, IpNetwork
 
 LARGEST = 65_535
 _AT_END = re.compile(r"(\d{1,5})\Z")
 _ROLE_BYTE: dict[Role, int] = {"controlplane": 0xC1, "worker": 0xC2}
 _HASHED_ROLE_BYTE: dict[Role, int] = {"controlplane": 0xD1, "worker": 0xD2}
-_VMIDS_BY_HASH = 1000
 
 
 def number_of(name: str) -> int | None:
@@ -34,16 +34,8 @@ def mac_of(name: str, role: Role, mac_index: int) -> str:
     return f"52:54:{number >> 8:02x}:{_ROLE_BYTE[role]:02x}:{mac_index:02x}:{number & 0xFF:02x}"
 
 
-def vmid_of(name: str, base: int) -> int:
-    number = number_of(name)
-    if number is None:
-        return base + int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % _VMIDS_BY_HASH
-    return base + number - 1
-
-
-def lab_network_of(cluster_name: str) -> str:
-    """A loopback network of the cluster's own, so that two labs live side by side."""
-    return f"127.{16 + hashlib.sha256(cluster_name.encode()).digest()[0] % 224}.0.0/16"
+def address_at(network: IpNetwork, offset: int) -> IpAddress | None:
+    return network[offset] if 0 <= offset < network.num_addresses else None
 
 
 def how_numbered(name: str) -> Literal["number in the name", "hash of the name"]:

@@ -11,10 +11,8 @@ from talosmith.inventory.merge import Merged
 from talosmith.inventory.numbers import how_numbered
 from talosmith.inventory.parse import Path
 from talosmith.inventory.resolve import Place, Resolved
-from talosmith.inventory.resolve.network import LAB_VIP_OFFSET
 from talosmith.inventory.resolve.nodes import install_disk_of
 from talosmith.model.cluster import Node
-from talosmith.model.providers import Aws, Lab
 from talosmith.model.services import Services
 
 DEFAULT = "default"
@@ -83,22 +81,16 @@ def origins(resolved: Resolved, merged: Merged) -> Iterator[Origin]:
 
 
 def _endpoint(resolved: Resolved) -> str:
-    if isinstance(resolved.cluster.provider, Aws):
-        return "derived: the load balancer at k8s.<aws.domain>"
-    return "derived: network.vip" if resolved.cluster.network.vip else "derived: the only control plane"
+    own = "derived: network.vip" if resolved.cluster.network.vip else "derived: the only control plane"
+    return resolved.layout.origins.get("endpoint", own)
 
 
 def _network(resolved: Resolved, key: str, said: Any) -> str:
-    provider = resolved.cluster.provider
-    if key == "node_cidr" and isinstance(provider, Aws):
-        return said(("aws", "vpc_cidr")) or DEFAULT
-    if key == "node_cidr" and isinstance(provider, Lab):
-        return "derived: a loopback network from the hash of cluster_name"
     if key == "gateway":
         return "derived: the first address of network.node_cidr"
-    if key == "vip":
-        return f"derived: network.node_cidr + {LAB_VIP_OFFSET}"
-    return DEFAULT
+    layout = resolved.layout
+    own = said(layout.node_network) if key == "node_cidr" else None
+    return own or layout.origins.get(key, DEFAULT)
 
 
 def _node(node: Node, place: Place, resolved: Resolved, merged: Merged) -> Iterator[Origin]:
@@ -133,15 +125,9 @@ def _derived(attribute: str, node: Node, resolved: Resolved) -> str:
             return f"derived: {node.subnet or 'network.node_cidr'} + network.{offset} + number in the name - 1"
         case "mac":
             return f"derived: {numbered} and mac_index"
-        case "vmid":
-            return f"derived: proxmox.vmid_base + {numbered}"
-        case "zone":
-            return "derived: aws.azs in turn, by the number in the name"
-        case "instance_type":
-            return "from aws.instance_type"
         case "install_disk":
             return f"default of {resolved.cluster.provider.name}"
         case "mtu" | "vlan":
             return f"from network.{attribute}"
         case _:
-            return DEFAULT
+            return resolved.layout.origins.get(attribute, DEFAULT).format(numbered=numbered)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from talosmith.model.cluster import Role
 from talosmith.model.disks import Disk
 from talosmith.model.providers import Aws, Docker, Lab, Libvirt, Metal, Proxmox
 from talosmith.model.section import Section, shorthand
@@ -123,6 +124,9 @@ class NodeGroup(NodeSettings):
     overrides: dict[str, NodeOverride] = {}
     """by name, for single counted nodes"""
     nodes: list[NodeEntry] | None = None
+
+
+GROUP: dict[Role, str] = {"controlplane": "controlplane", "worker": "workers"}  # which block has the nodes of a role
 
 
 def _group(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
@@ -11,8 +12,8 @@ import yaml
 from talosmith.errors import UsageError
 from talosmith.kube.errors import cleaned
 from talosmith.kube.objects import Object, Ref
-from talosmith.yaml.go_yaml import Loader, key_text
-from talosmith.yaml.limits import MAX_MANIFEST_DEPTH, LimitExceeded, check_limits
+from talosmith.yaml import kubernetes
+from talosmith.yaml.limits import LimitExceeded
 
 Manifests = str | Iterable[Mapping[str, Any]]
 
@@ -66,8 +67,7 @@ def stage_of(item: Object) -> int:
 
 def _documents(text: str, source: str) -> list[Any]:
     try:
-        check_limits(text, depth=MAX_MANIFEST_DEPTH, values=_MOST_VALUES)
-        return list(yaml.load_all(text, Loader=Loader))
+        return list(kubernetes.load_all(text, refuse_twice=True))
     except LimitExceeded as wrong:
         raise UsageError(f"{source}: line {wrong.line}: {wrong.what}") from None
     except yaml.YAMLError as wrong:
@@ -93,7 +93,12 @@ def _plain(value: Any, source: str, budget: list[int]) -> Any:
     if budget[0] < 0:
         raise UsageError(f"{source}: more than {_MOST_VALUES} values", hint="Do aliases refer to each other?")
     if isinstance(value, Mapping):
-        return {key_text(key): _plain(inner, source, budget) for key, inner in value.items()}
+        return {_key_text(key): _plain(inner, source, budget) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner, source, budget) for inner in value]
     return value
+
+
+def _key_text(key: Any) -> str:
+    """Keys are text in JSON."""
+    return json.dumps(key) if isinstance(key, bool | int | float | None) else str(key)

@@ -57,6 +57,7 @@ class Node:
     install_disk: InstallDisk | None = None
     instance_type: str | None = None
     zone: str | None = None
+    host: str | None = None  # of the provider's hosts, the one that runs the machine
     subnet: IpNetwork | None = None  # the part of the node network it is in
     arch: Literal["amd64", "arm64"] = "amd64"
     image: Image

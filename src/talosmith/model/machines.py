@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from talosmith.model.cluster import Role
+from talosmith.model.cluster import ClusterNetwork, Node, Role
 from talosmith.model.values import IpAddress
+from talosmith.model.versions import Version
 
 Power = Literal["on", "off", "unknown"]
 
@@ -30,19 +31,52 @@ class Owner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineSpec:
-    """A machine as the inventory wants it."""
+    """A machine as the inventory wants it: its node, with sizes, image and placement, and what all nodes share.
 
-    name: str
-    role: Role
-    ip: IpAddress
-    mac: str | None = None
-    vmid: int | None = None
-    cpu: int | None = None  # None where the machine is what it is
-    ram_mib: int | None = None
-    disks_mib: tuple[int, ...] = ()
-    arch: str = "amd64"
-    talos_version: str = ""
-    fingerprint: str = ""  # of the certificate it shows in maintenance mode, where the user knows it
+    All that a provider needs to create it: `node.host`, `node.zone` and `node.subnet` say where.
+    """
+
+    node: Node
+    network: ClusterNetwork
+    talos_version: Version
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def role(self) -> Role:
+        return self.node.role
+
+    @property
+    def ip(self) -> IpAddress:
+        return self.node.ip
+
+    @property
+    def mac(self) -> str | None:
+        return self.node.mac
+
+    @property
+    def cpu(self) -> int | None:
+        """None where the machine is what it is."""
+        return self.node.cpu
+
+    @property
+    def ram_mib(self) -> int | None:
+        return self.node.ram_mib
+
+    @property
+    def disks_mib(self) -> tuple[int, ...]:
+        return () if self.node.disk_mib is None else (self.node.disk_mib, *self.node.extra_disks_mib)
+
+    @property
+    def arch(self) -> str:
+        return self.node.arch
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the certificate it shows in maintenance mode, where the user knows it."""
+        return self.node.fingerprint or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

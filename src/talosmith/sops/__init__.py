@@ -21,7 +21,8 @@ from talosmith.sops.files import (
 )
 from talosmith.sops.identities import Identities, default_key_file, find_identities, new_identity
 from talosmith.sops.rule import Rule
-from talosmith.sops.tree import Comment, Document, Kind, Timestamp, plain
+from talosmith.sops.tree import Comment, Document, Kind, plain
+from talosmith.yaml.go_words import Timestamp
 
 __all__ = [
     "Comment",

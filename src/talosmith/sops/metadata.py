@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from talosmith.errors import SecretsError
 from talosmith.sops.rule import Rule, rule_from
-from talosmith.sops.scalars import resolve
-from talosmith.sops.tree import Document, Timestamp, plain
+from talosmith.sops.tree import Document, plain
+from talosmith.yaml.go_words import time
 
 BLOCK: Final = "sops"
 FORMAT_VERSION: Final = "3.13.3"  # the release whose format is written
@@ -74,10 +74,10 @@ def _wrapped(entry: Any, source: str) -> tuple[str, str]:
 
 def _time(block: Mapping[str, Any], source: str) -> str:
     """The MAC is bound to this text; SOPS drops fractions of a second first."""
-    time = resolve(str(block.get("lastmodified")))
-    if not isinstance(time, Timestamp):
+    modified = time(str(block.get("lastmodified")))
+    if modified is None:
         raise _broken(source, "has no `lastmodified` time")
-    return _FRACTION.sub("", time)
+    return _FRACTION.sub("", modified)
 
 
 def _broken(source: str, what: str) -> SecretsError:

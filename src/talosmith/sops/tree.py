@@ -21,12 +21,6 @@ class Comment:
     inline: bool = False  # behind a value on the same line, not on a line of its own
 
 
-class Timestamp(str):
-    """A YAML time, as the RFC 3339 text that SOPS hashes and writes. Python's datetime would lose nanoseconds."""
-
-    __slots__ = ()
-
-
 def settled(document: Document) -> Document:
     """The same document with its comments where every YAML writer has a line for them.
 

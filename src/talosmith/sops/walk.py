@@ -14,8 +14,9 @@ from typing import Any
 from talosmith.errors import SecretsError
 from talosmith.sops.cipher import Cipher, is_sealed
 from talosmith.sops.rule import Rule
-from talosmith.sops.scalars import Scalar, checked, from_text, text_of, type_of
+from talosmith.sops.scalars import checked, from_text, text_of, type_of
 from talosmith.sops.tree import Comment, Document, place_of
+from talosmith.yaml.go_words import Scalar
 
 _MAC_ONLY_ENCRYPTED = hashlib.sha256(b"sops").digest()  # so that the two kinds of MAC can never be equal
 _DEEPEST = 200

@@ -25,17 +25,17 @@ from yaml import (
 from yaml._yaml import CParser
 
 from talosmith.errors import SecretsError
-from talosmith.sops.scalars import Scalar, resolve, type_of
+from talosmith.sops.scalars import type_of
 from talosmith.sops.tree import Comment, Document
-from talosmith.yaml.limits import MAX_ALIASED, TOO_MANY_ALIASED
+from talosmith.yaml.go_words import Scalar, resolve_for_sops
+from talosmith.yaml.limits import MAX_MANIFEST_DEPTH, LimitExceeded, check_limits
 
 _Event = Any  # the stubs think that a mark may be missing; the C parser gives every event two
 
 _COMMENT = re.compile(r"""(?<![^\s"'\]}])#[^\r\n]*""")
 _CORE = "tag:yaml.org,2002:"
 _TYPES = {"int": "int", "float": "float", "bool": "bool", "timestamp": "time"}
-_DEEPEST = 200
-_MOST_VALUES = 500_000  # reached, aliases counted as often as they are used
+_MOST_VALUES = 500_000
 
 
 def read_yaml(text: str, source: str, *, comments: bool = False) -> list[Document]:
@@ -44,9 +44,12 @@ def read_yaml(text: str, source: str, *, comments: bool = False) -> list[Documen
         text += "\n"  # so that the end of the text has a line of its own
     builder = _Builder(text, source)
     try:
+        check_limits(text, depth=MAX_MANIFEST_DEPTH, values=_MOST_VALUES)
         parser = CParser(text)
         while (event := parser.get_event()) is not None:
             builder.events.append(event)
+    except LimitExceeded as problem:
+        raise builder.wrong(f"is refused: {problem.what}", problem.line) from None
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark
         raise builder.wrong(f"is not YAML: {problem.problem}", mark.line + 1 if mark else 0) from None
@@ -73,10 +76,8 @@ class _Builder:
         self.source = source
         self.events: list[_Event] = []
         self.comments: list[_Found] = []  # those not yet placed, the first one last
-        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.anchors: dict[str, Any] = {}
         self.position = 0
-        self.values = 0
-        self.aliased = 0
 
     def wrong(self, what: str, line: int = 0) -> SecretsError:
         place = f"{self.source}, line {line}," if line else self.source
@@ -101,7 +102,7 @@ class _Builder:
     def _root(self) -> Document:
         event = self.take()
         if type(event) is MappingStartEvent:
-            root = self._mapping(event, 0)
+            root = self._mapping(event)
         elif type(event) is ScalarEvent and self._scalar(event) is None:
             root = {}  # a document with nothing in it
         else:
@@ -111,38 +112,29 @@ class _Builder:
             root[Comment(self.comments.pop().text)] = None
         return root
 
-    def _value(self, event: _Event, depth: int) -> Any:
-        before = self.values
+    def _value(self, event: _Event) -> Any:
         anchor: Any = event.anchor
+        value: Any
         if type(event) is AliasEvent:
             if anchor not in self.anchors:
                 raise self.wrong_at(f"uses the alias *{anchor} before it is defined", event)
-            self.values += self.anchors[anchor][1]
-            self.aliased += self.anchors[anchor][1]
-            if self.aliased > MAX_ALIASED:
-                raise self.wrong_at(f"is refused: {TOO_MANY_ALIASED}", event)
-        self.values += 1
-        if self.values > _MOST_VALUES or depth > _DEEPEST:
-            raise self.wrong_at("is too large or nested too deep", event)
-        value: Any
-        if type(event) is AliasEvent:
-            return copy.deepcopy(self.anchors[anchor][0])
+            return copy.deepcopy(self.anchors[anchor])
         if type(event) is ScalarEvent:
             value = self._scalar(event)
         elif event.tag not in (None, "!", f"{_CORE}map", f"{_CORE}seq"):
             raise self.wrong_at(f"has the tag {event.tag}, which SOPS would drop", event)
         elif type(event) is MappingStartEvent:
-            value = self._mapping(event, depth)
+            value = self._mapping(event)
         else:
-            value = self._sequence(event, depth)
+            value = self._sequence(event)
         if anchor:
-            self.anchors[anchor] = value, self.values - before
+            self.anchors[anchor] = value
         return value
 
     def _scalar(self, event: _Event) -> Scalar:
         tag, word = event.tag, event.value
         if event.implicit[0] or (tag == "!" and not event.style):
-            return resolve(word)
+            return resolve_for_sops(word)
         if tag is None or tag in ("!", f"{_CORE}str", f"{_CORE}merge"):
             return str(word)
         name = tag.removeprefix(_CORE)
@@ -151,7 +143,7 @@ class _Builder:
                 return b64decode(word).decode()
             except ValueError:
                 raise self.wrong_at("has !!binary data that is not text", event) from None
-        value = resolve(word)
+        value = resolve_for_sops(word)
         if name == "null" and value is None:
             return None
         if name == "float" and type(value) is int:
@@ -160,7 +152,7 @@ class _Builder:
             return value
         raise self.wrong_at(f"has the tag {tag}, which SOPS does not know or which does not fit the value", event)
 
-    def _mapping(self, start: _Event, depth: int) -> Document:
+    def _mapping(self, start: _Event) -> Document:
         result: Document = {}
         column = -1
         while type(event := self.take()) is not MappingEndEvent:
@@ -173,7 +165,7 @@ class _Builder:
                 raise self.wrong_at(f"has the key {key!r} twice", event)
             event = self.take()
             beside = self._before(event, leave_own_lines=_is_block(event)) if self.comments else []
-            value = self._value(event, depth + 1)
+            value = self._value(event)
             if self.comments and not start.flow_style and not _is_block(event):
                 beside += self._behind()
             if beside:
@@ -190,12 +182,12 @@ class _Builder:
                 return key
         raise self.wrong_at("has a key that is not a string; put it in quotes", event)
 
-    def _sequence(self, start: _Event, depth: int) -> list[Any]:
+    def _sequence(self, start: _Event) -> list[Any]:
         result: list[Any] = []
         while type(event := self.take()) is not SequenceEndEvent:
             if self.comments:
                 result += self._before(event)
-            value = self._value(event, depth + 1)
+            value = self._value(event)
             if self.comments and not start.flow_style and not _is_block(event):
                 result += self._behind()
             result.append(value)

@@ -6,15 +6,15 @@ what only cannot stand plain.
 
 from __future__ import annotations
 
-import calendar
 import math
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Any
 
 from talosmith.errors import TalosmithError
+from talosmith.govalues import format_float
+from talosmith.yaml.go_words import stays_text
 
 LONGEST_SIMPLE_KEY = 128  # bytes; a longer key is written behind a question mark
 
@@ -40,18 +40,6 @@ _WORDS = frozenset(
     for word in ("true", "false", "null", "y", "n", "yes", "no", "on", "off")
     for form in (word, word.capitalize(), word.upper())
 ) | {"~", "<<"}
-_SPECIAL_FLOATS = frozenset(
-    {f"{sign}.{word}" for sign in ("", "+", "-") for word in ("inf", "Inf", "INF")} | {".nan", ".NaN", ".NAN"}
-)
-_PREFIXED_INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+)")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_DOTTED_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?")
-_SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
-_TIMESTAMP = re.compile(
-    r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
-    r"(?:(?: +|([Tt]))([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,][0-9]+)?"
-    r"(?:(Z)|[-+]([0-9]{2}):([0-9]{2}))?)?"
-)
 
 
 def unprintable(text: str) -> bool:
@@ -68,7 +56,7 @@ def inline(text: str) -> str:
         return f'"{text}"' if text in _WORDS else text
     if BREAK.search(text):
         return ""
-    if not text or unprintable(text) or "\t" in text or _typed(text):
+    if not text or unprintable(text) or "\t" in text or not stays_text(text):
         return f'"{escaped(text)}"'
     if _NOT_PLAIN.match(text):
         return "'" + text.replace("'", "''") + "'"
@@ -93,7 +81,9 @@ def textless(value: Any) -> str:
     if isinstance(value, int):
         return str(int(value))
     if isinstance(value, float):
-        return _float(value)
+        if math.isfinite(value):
+            return format_float(value)
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     if isinstance(value, (list, tuple)) and not value:
         return "[]"
     if isinstance(value, Mapping) and not value:
@@ -121,55 +111,3 @@ def _escape(character: str) -> str:
         return "\\" + _SHORT_ESCAPES[character]
     code = ord(character)
     return f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
-
-
-def _typed(text: str) -> bool:
-    """Whether a reader might take the text for something else than text."""
-    if text in _WORDS or text in _SPECIAL_FLOATS:
-        return True
-    if text[0] == ".":
-        return _DOTTED_FLOAT.fullmatch(text) is not None and _in_range(text)
-    if text[0] not in "+-0123456789":
-        return False
-    number = text.replace("_", "")
-    if integer := _PREFIXED_INTEGER.fullmatch(number):
-        sign, size = integer[1], int(integer[2], 0)
-        return size < 1 << (63 if sign else 64) or (sign == "-" and size == 1 << 63)
-    if _FLOAT.fullmatch(number):
-        return _in_range(number)
-    return _SEXAGESIMAL.fullmatch(text) is not None or _timestamp(text)
-
-
-def _in_range(number: str) -> bool:
-    """A number too big for 64 bits is text to go-yaml."""
-    return math.isfinite(float(number))
-
-
-def _timestamp(text: str) -> bool:
-    match = _TIMESTAMP.fullmatch(text)
-    if match is None:
-        return False
-    year, month, day, letter, hour, minute, second, zulu, zone_hour, zone_minute = match.groups()
-    if not 1 <= int(month) <= 12:
-        return False
-    if not 1 <= int(day) <= calendar.monthrange(int(year), int(month))[1]:
-        return False
-    if hour is None:
-        return True
-    if int(hour) > 23 or int(minute) > 59 or int(second) > 59:
-        return False
-    if bool(letter) != bool(zulu or zone_hour):  # a zone goes with the letter, and only with it
-        return False
-    return zone_hour is None or (int(zone_hour) <= 24 and int(zone_minute) <= 60)
-
-
-def _float(value: float) -> str:
-    """The fewest digits that say it, with an exponent from a million on and below a ten-thousandth."""
-    if not math.isfinite(value):
-        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
-    shortest = Decimal(repr(value)).normalize()
-    power = shortest.adjusted()
-    if not value or -4 <= power < 6:
-        return format(shortest, "f")
-    mantissa = format(shortest.scaleb(-power), "f")
-    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"

@@ -179,8 +179,7 @@ class Api:
         return Watch(storage=storage, kind=kind, prefix=prefix, revision=revision, matches=matching, initial=found)
 
     def _matching(self, kind: Kind, labels: str, fields: str) -> tuple[Matches, ...]:
-        extra = self.kubernetes.selectable.get(f"{kind.api_version} {kind.kind}", ())
-        return tuple(one for one in (by_labels(labels), by_fields(kind, fields, extra)) if one is not None)
+        return tuple(one for one in (by_labels(labels), by_fields(kind, fields)) if one is not None)
 
     # Changing
 

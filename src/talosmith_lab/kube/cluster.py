@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 from talosmith_lab.etcd import Cluster, EtcdError, Member
 from talosmith_lab.kube.errors import ApiError
 from talosmith_lab.kube.kinds import Kinds, Obj
-from talosmith_lab.kube.schema import Schema
 from talosmith_lab.kube.storage import Storage, Write
 
 if TYPE_CHECKING:
@@ -47,8 +46,6 @@ class Kubernetes:
         self.cluster = cluster
         self.storage = Storage(cluster)
         self.kinds = Kinds()
-        self.schemas: dict[str, Schema] = {}  # of custom kinds, by apiVersion and kind
-        self.selectable: dict[str, tuple[str, ...]] = {}  # further fields of custom kinds that can be selected by
         self.controllers: Controllers | None = None
         self.logs: Callable[[Obj, str], list[tuple[float, str]]] | None = None  # a container's lines, by who runs it
 

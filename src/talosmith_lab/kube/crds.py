@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from talosmith_lab.kube.cluster import Kubernetes
 from talosmith_lab.kube.kinds import Kind, Obj, Subkind, find
-from talosmith_lab.kube.schema import Schema
 
 if TYPE_CHECKING:
     from talosmith_lab.kube.api import Api
@@ -33,8 +30,6 @@ def kinds_of(definition: Obj) -> list[Kind]:
     served.sort(key=lambda version: _worth(version["name"]), reverse=True)
     stored = next(version["name"] for version in spec["versions"] if version.get("storage"))
     names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
-    material = f"{spec['group']}/{stored}/{names['kind']}"
-    storage_hash = base64.b64encode(hashlib.sha256(material.encode()).digest()[:8]).decode()
     return [
         Kind(
             group=spec["group"],
@@ -48,12 +43,10 @@ def kinds_of(definition: Obj) -> list[Kind]:
             subresources=MappingProxyType(_parts(spec["group"], version, names["kind"])),
             verbs=_VERBS,
             stored_as=f"{spec['group']}/{stored}",
-            storage_hash=storage_hash,
             custom=True,
             list_kind=names.get("listKind") or "",
-            preferred=place == 0,
         )
-        for place, version in enumerate(served)
+        for version in served
     ]
 
 
@@ -94,13 +87,7 @@ def _condition(definition: Obj, kind: str) -> str:
 def serve(kubernetes: Kubernetes, definition: Obj) -> None:
     name = definition["metadata"]["name"]
     kinds = kinds_of(definition) if is_established(definition) else []
-    versions = {version["name"]: version for version in definition["spec"]["versions"]}
     for kind in kinds:
-        known, version = f"{kind.api_version} {kind.kind}", versions[kind.version]
-        raw = (version.get("schema") or {}).get("openAPIV3Schema") or {"x-kubernetes-preserve-unknown-fields": True}
-        kubernetes.schemas[known] = Schema.from_crd(raw)
-        fields = [one["jsonPath"].removeprefix(".") for one in version.get("selectableFields") or ()]
-        kubernetes.selectable[known] = tuple(fields)
         kubernetes.storage.begin(kind.root)
     kubernetes.kinds.serve(name, kinds)
 

@@ -63,8 +63,6 @@ def _resources(kind: Kind) -> Iterable[Obj]:
         entry["shortNames"] = list(kind.short_names)
     if kind.categories:
         entry["categories"] = list(kind.categories)
-    if kind.storage_hash:
-        entry["storageVersionHash"] = kind.storage_hash
     yield entry
     for part in kind.subresources.values() if kind.custom else _by_name(kind):
         yield _part(kind, part)

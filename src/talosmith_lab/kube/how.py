@@ -12,7 +12,6 @@ class How:
     user: str = ""
     groups: tuple[str, ...] = ()
     dry_run: bool = False
-    field_validation: str = "Warn"
     warnings: list[str] = field(default_factory=list)  # what the client is told beside the answer
 
     @property
@@ -20,4 +19,4 @@ class How:
         return {"username": self.user, "groups": list(self.groups)}
 
 
-SYSTEM = How(manager="kube-apiserver", user="system:apiserver", groups=("system:masters",), field_validation="Ignore")
+SYSTEM = How(manager="kube-apiserver", user="system:apiserver", groups=("system:masters",))

@@ -10,9 +10,7 @@ from typing import Any
 
 from talosmith.desired.config.patch.jsonpatch import JsonPatchError, apply_operations
 from talosmith_lab.kube.errors import ApiError, bad_request
-from talosmith_lab.kube.schema import Obj
-
-MOST_OPERATIONS = 10000
+from talosmith_lab.kube.kinds import Obj
 
 
 def apply_json_patch(obj: Obj, operations: Sequence[Obj]) -> Any:
@@ -21,9 +19,6 @@ def apply_json_patch(obj: Obj, operations: Sequence[Obj]) -> Any:
         raise bad_request(
             f"error decoding patch: json: cannot unmarshal {what} into Go value of type []handlers.jsonPatchOp"
         )
-    if len(operations) > MOST_OPERATIONS:
-        what = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
-        raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {what}")
     try:
         return apply_operations(obj, operations)
     except JsonPatchError:

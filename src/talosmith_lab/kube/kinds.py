@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib import resources
 from types import MappingProxyType
 from typing import Any
+
+from talosmith_lab.kube.builtin_kinds import PART_VERBS, PARTS, TABLE, VERBS
 
 Obj = dict[str, Any]
 
@@ -19,7 +19,6 @@ _PLACES = {
     ("services", ""): "services/specs",
     ("endpoints", ""): "services/endpoints",
     ("ingresses", "networking.k8s.io"): "ingress",
-    ("events", "events.k8s.io"): "events",
     ("customresourcedefinitions", "apiextensions.k8s.io"): "apiextensions.k8s.io/customresourcedefinitions",
     ("apiservices", "apiregistration.k8s.io"): "apiregistration.k8s.io/apiservices",
 }
@@ -51,10 +50,8 @@ class Kind:
     subresources: Mapping[str, Subkind] = field(default_factory=lambda: _NOTHING, compare=False)
     verbs: tuple[str, ...] = field(default=(), compare=False)
     stored_as: str = field(default="", compare=False)  # the apiVersion of what etcd holds; empty: not stored
-    storage_hash: str = field(default="", compare=False)
     custom: bool = field(default=False, compare=False)  # from a CustomResourceDefinition
     list_kind: str = field(default="", compare=False)
-    preferred: bool = field(default=True, compare=False)
 
     @cached_property
     def api_version(self) -> str:
@@ -87,31 +84,41 @@ class Kind:
 
 @lru_cache(maxsize=1)
 def builtin() -> tuple[Kind, ...]:
-    text = (resources.files("talosmith_lab.kube") / "data/kinds.json").read_text(encoding="utf-8")
-    return tuple(_read(one) for one in json.loads(text))
+    return tuple(_read())
 
 
-def _read(one: Obj) -> Kind:
-    subkinds = [
-        Subkind(sub["name"], sub["group"], sub["version"], sub["kind"], tuple(sub["verbs"]))
-        for sub in one["subresources"]
-    ]
-    version = f"{one['group']}/{one['version']}" if one["group"] else one["version"]
-    return Kind(
-        group=one["group"],
-        version=one["version"],
-        kind=one["kind"],
-        plural=one["plural"],
-        singular=one["singular"],
-        short_names=tuple(one["shortNames"]),
-        namespaced=one["namespaced"],
-        categories=tuple(one["categories"]),
-        subresources=MappingProxyType({sub.name: sub for sub in subkinds}),
-        verbs=tuple(one["verbs"]),
-        stored_as=one["storage"] or (version if "list" in one["verbs"] else ""),
-        storage_hash=one["storageVersionHash"],
-        preferred=one["preferred"],
-    )
+def _read() -> Iterator[Kind]:
+    api_version = ""
+    for line in TABLE.strip().splitlines():
+        if not line.startswith(" "):
+            api_version = line
+            continue
+        words = [word if word != "-" else "" for word in line.split()]
+        kind, plural, short, scope, categories, parts, verbs = [*words, "", "", ""][:7]
+        group, _, version = api_version.rpartition("/")
+        yield Kind(
+            group=group,
+            version=version,
+            kind=kind,
+            plural=plural,
+            singular=kind.lower(),
+            short_names=_split(short),
+            namespaced=scope == "*",
+            categories=_split(categories),
+            subresources=MappingProxyType({name: _part(name, api_version, kind) for name in _split(parts)}),
+            verbs=_split(verbs or VERBS),
+            stored_as="" if verbs == "create" else api_version,
+        )
+
+
+def _part(name: str, api_version: str, kind: str) -> Subkind:
+    other, other_kind, verbs = PARTS.get(name, ("", "", PART_VERBS))
+    group, _, version = (other or api_version).rpartition("/")
+    return Subkind(name, group, version, other_kind or kind, _split(verbs))
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
 
 
 class Kinds:
@@ -163,4 +170,9 @@ class Kinds:
 
 def find(api_version: str, kind: str) -> Kind:
     """A kind that every API server has."""
-    return next(one for one in builtin() if one.api_version == api_version and one.kind == kind)
+    return _by_name()[api_version, kind]
+
+
+@lru_cache(maxsize=1)
+def _by_name() -> Mapping[tuple[str, str], Kind]:
+    return {(one.api_version, one.kind): one for one in builtin()}

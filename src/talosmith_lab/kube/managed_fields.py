@@ -1,285 +1,257 @@
-"""Who set which field of an object: server-side apply, and the bookkeeping of every other write.
+"""Who set which field of an object: server-side apply, and what other writes change about it.
 
-An owner is known by its name, whether it applied or updated, the subresource it wrote to and, if it updated, the
-version it used. Applying takes away what the owner no longer mentions and nobody else owns; it is refused where
-another owner's field would get another value, unless it is forced.
+An owner is a name, whether it applied or updated, and the subresource it wrote to. Applying removes what the owner
+no longer mentions and no other owner has; it is refused where another owner's field would get another value, unless
+it is forced. Fields are paths such as `("f:spec", 'k:{"name":"web"}', "f:image")`, the elements of `fieldsV1`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from talosmith_lab.kube.defaults import fill_defaults
-from talosmith_lab.kube.errors import ApiError
-from talosmith_lab.kube.field_check import typed_problems
-from talosmith_lab.kube.kinds import builtin
-from talosmith_lab.kube.managed_fields_owners import (
-    APPLY,
-    UPDATE,
-    FieldConflicts,
-    Owner,
-    Share,
-    Shares,
-    capped,
-    shares_of,
-    with_shares,
-    without_managed,
-)
-from talosmith_lab.kube.managed_fields_paths import Path, Paths, with_named_parents
-from talosmith_lab.kube.managed_fields_values import Difference, compare, field_set, merge, remove
-from talosmith_lab.kube.normal import normalized, zero
-from talosmith_lab.kube.schema import Obj, Schema
+from talosmith_lab.kube.kinds import Obj
+from talosmith_lab.kube.lists import is_set, key_of, merge_keys
 
-__all__ = ["FieldConflicts", "server_side_apply", "track", "unwritable"]
+APPLY, UPDATE = "Apply", "Update"
+_KUBECTL = ("kubectl", "kubectl-client-side-apply")  # the second hands its fields over to the first
+Path = tuple[str, ...]
 
-BEFORE_FIRST_APPLY = "before-first-apply"
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_KUBECTL = "kubectl"
-
-# What belongs to the system and to nobody else.
-_NEVER_OWNED = frozenset(
-    {("f:apiVersion",), ("f:kind",), ("f:metadata",)}
-    | {
-        ("f:metadata", f"f:{name}")
-        for name in (
-            "name",
-            "namespace",
-            "creationTimestamp",
-            "selfLink",
-            "uid",
-            "clusterName",
-            "generation",
-            "managedFields",
-            "resourceVersion",
-        )
-    }
-)
+_UNOWNED = frozenset(
+    ("name", "namespace", "generateName", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink",
+     "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields")
+)  # fmt: skip
+_ABSENT: Any = object()
 
 
-_STATUS: Path = ("f:status",)
-_SPEC: Path = ("f:spec",)
-# What else stays as it is when the status is written.
-_NOT_WITH_STATUS: dict[str, tuple[Path, ...]] = {
-    "Deployment": (("f:metadata", "f:labels"),),
-    "APIService": (("f:metadata",),),
-}
+class Owner(NamedTuple):
+    manager: str
+    operation: str
+    subresource: str = ""
 
 
-def unwritable(obj: Obj, subresource: str, has_status: bool | None = None) -> tuple[Path, ...]:
-    """What a client cannot write at an object, or at a subresource of it, and so does not own.
-
-    `has_status` says whether a custom kind has its status apart; of builtin kinds it is known.
-    """
-    kind = (obj["apiVersion"], obj["kind"])
-    if subresource == "status":
-        if kind in _builtin_kinds():
-            return (_SPEC, *_NOT_WITH_STATUS.get(obj["kind"], ()))
-        return tuple((f"f:{name}",) for name in {*obj, "metadata", "spec"} if name != "status")
-    if has_status is None:
-        has_status = _builtin_kinds().get(kind, False)
-    return (_STATUS,) if has_status else ()
+class Share(NamedTuple):
+    fields: frozenset[Path]
+    version: str
+    time: str
 
 
-@cache
-def _builtin_kinds() -> Mapping[tuple[str, str], bool]:
-    """And whether they have a status of its own."""
-    return {(kind.api_version, kind.kind): kind.has_status for kind in builtin()}
+Shares = dict[Owner, Share]
+
+
+class FieldConflicts(Exception):
+    """Fields that other owners have with other values."""
+
+    def __init__(self, found: list[tuple[Owner, str, Path]]) -> None:
+        self.causes: list[Obj] = []
+        lines: dict[str, list[str]] = {}
+        for owner, version, path in sorted(found):
+            part = f' with subresource "{owner.subresource}"' if owner.subresource else ""
+            using = f" using {version}" if owner.operation == UPDATE else ""
+            who = f'"{owner.manager}"{part}{using}'
+            lines.setdefault(who, []).append(readable(path))
+            why = f"conflict with {who}"
+            self.causes.append({"reason": "FieldManagerConflict", "message": why, "field": readable(path)})
+        if len(found) == 1:
+            told = "1 conflict: " + "".join(f"conflict with {who}: {paths[0]}" for who, paths in lines.items())
+        else:
+            listed = [f"conflicts with {who}:" + "".join(f"\n- {path}" for path in at) for who, at in lines.items()]
+            told = f"{len(found)} conflicts: " + "\n".join(listed)
+        super().__init__(f"Apply failed with {told}")
 
 
 def server_side_apply(
-    live: Obj | None,
-    applied: Obj,
-    *,
-    manager: str,
-    force: bool,
-    schema: Schema,
-    now: str,
-    subresource: str = "",
-    ignored: Iterable[Path] | None = None,
+    live: Obj | None, applied: Obj, *, manager: str, force: bool, now: str, part: str = "", custom: bool = False
 ) -> Obj:
-    """The object after an apply, defaulted; raises `FieldConflicts`.
-
-    `ignored` are fields that cannot be written there; for builtin kinds they are known.
-    """
-    reset = tuple(unwritable(applied, subresource) if ignored is None else ignored)
-    _check_typed(applied, schema)
-    config = {**applied, "metadata": without_managed(applied.get("metadata") or {})}
-    before = zero(applied, schema) if live is None else live
-    shares = shares_of(before)
-    if live is not None and not shares:
-        first = Owner(BEFORE_FIRST_APPLY, UPDATE, live["apiVersion"], "")
-        shares = _updated(zero(live, schema), live, shares, first, schema, now, ())
-    owner = Owner(manager, APPLY, "", subresource)
-    try:
-        after, shares = _applied(before, config, shares, owner, force, schema, now, reset)
-    except FieldConflicts as conflicts:
-        allowed = _set_by_last_applied(before, schema) if manager == _KUBECTL else frozenset()
-        left = [one for one in conflicts.found if one[1] not in allowed]
-        if left:
-            raise FieldConflicts(left) from None
-        after, shares = _applied(before, config, shares, owner, True, schema, now, reset)
-    if manager == _KUBECTL and LAST_APPLIED in (before["metadata"].get("annotations") or {}):
-        annotations = {**(after["metadata"].get("annotations") or {}), LAST_APPLIED: _last_applied(config)}
-        after = {**after, "metadata": {**after["metadata"], "annotations": annotations}}
-    return _times_kept(live, with_shares(fill_defaults(normalized(after, schema)), shares))
-
-
-def _check_typed(applied: Obj, schema: Schema) -> None:
-    problems = typed_problems(applied, schema)
-    if not problems:
-        return
-    metadata = applied.get("metadata") or {}
-    version = applied["apiVersion"] if "/" in applied["apiVersion"] else f"/{applied['apiVersion']}"
-    where = f"({metadata.get('namespace', '')}/{metadata.get('name', '')}; {version}, Kind={applied['kind']})"
-    what = problems[0] if len(problems) == 1 else "errors:\n  " + "\n  ".join(problems)
-    raise ApiError(500, "", f"failed to create typed patch object {where}: {what}")
-
-
-def track(
-    before: Obj | None,
-    after: Obj,
-    *,
-    manager: str,
-    schema: Schema,
-    now: str,
-    subresource: str = "",
-    ignored: Iterable[Path] | None = None,
-) -> Obj:
-    """The object after a create, update or patch, with who set what brought up to date."""
-    reset = tuple(unwritable(after, subresource) if ignored is None else ignored)
-    stated = (after.get("metadata") or {}).get("managedFields")
-    shares = shares_of(before) if before is not None else {}
-    if stated is not None and not subresource:
-        own = shares_of(after)
-        if (stated == [] and before is not None and before["metadata"].get("managedFields")) or stated == [{}]:
-            shares = {}
-        elif own:
-            shares = own
-    old = zero(after, schema) if before is None else before
-    if not shares and before is not None:
-        return _without(after)  # an object whose owners are not tracked stays so until somebody applies
-    owner = Owner(manager, UPDATE, after["apiVersion"], subresource)
-    shares = _updated(old, after, shares, owner, schema, now, reset)
-    return _times_kept(before, with_shares(_without(after), capped(shares)))
-
-
-def _applied(
-    live: Obj,
-    config: Obj,
-    shares: Shares,
-    owner: Owner,
-    force: bool,
-    schema: Schema,
-    now: str,
-    ignored: tuple[Path, ...],
-) -> tuple[Obj, Shares]:
-    shares = dict(shares)
-    old = _without(live)
-    merged = merge(old, config, schema)
-    last = shares[owner].fields if owner in shares else frozenset()
-    fields = field_set(config, schema)
-    shares[owner] = Share(fields, config["apiVersion"], now)
-    new = _pruned(merged, last, shares, schema)
-    difference = compare(old, new, schema).without(ignored)
-    shares, conflicts = _settled(shares, owner, difference)
+    """The object after an apply; raises `FieldConflicts`."""
+    config = {**applied, "metadata": {k: v for k, v in applied["metadata"].items() if k != "managedFields"}}
+    before = live or {"apiVersion": applied["apiVersion"], "kind": applied["kind"], "metadata": {}}
+    owner, shares = Owner(manager, APPLY, part), shares_of(before)
+    values = leaves(config, custom=custom, part=part)
+    there = leaves(before, custom=custom, part=part)
+    if there and not shares:
+        shares[Owner("before-first-apply", UPDATE)] = Share(frozenset(there), before["apiVersion"], now)
+    others = {one: share for one, share in shares.items() if one != owner}
+    conflicts = [
+        (one, share.version, path)
+        for one, share in others.items()
+        if (manager, one.manager) != _KUBECTL
+        for path in share.fields
+        if path in values and there.get(path, _ABSENT) != values[path]
+    ]
     if conflicts and not force:
         raise FieldConflicts(conflicts)
-    shares[owner] = Share(_owned(fields, ignored), config["apiVersion"], now)
-    if not shares[owner].fields:
-        del shares[owner]
-    return new, shares
+    taken = {path for _, _, path in conflicts}
+    shares = {one: share._replace(fields=share.fields - taken) for one, share in others.items()}
+    kept = _with_parents(path for share in shares.values() for path in share.fields) | _with_parents(values)
+    last = _with_parents(found.fields) if (found := shares_of(before).get(owner)) else set()
+    merged = merge(before, config, custom=custom)
+    for path in sorted(last - kept - {("f:metadata",)}, key=len):
+        remove(merged, path, custom=custom)
+    shares[owner] = Share(frozenset(values), applied["apiVersion"], now)
+    return with_shares(merged, shares, before)
 
 
-def _pruned(merged: Obj, last: Paths, shares: Shares, schema: Schema) -> Obj:
-    """Without what the owner had, has no more, and nobody else has."""
-    if not last:
+def track(before: Obj | None, after: Obj, *, manager: str, now: str, part: str = "", custom: bool = False) -> Obj:
+    """The object after a create, update or patch, with who set what brought up to date."""
+    stated = after["metadata"].get("managedFields")
+    source = before if before is not None and (stated is None or part) else after
+    shares = {} if stated == [{}] else shares_of(source) if before is not None else {}
+    old = leaves(before, custom=custom, part=part) if before is not None else {}
+    new = leaves(after, custom=custom, part=part)
+    changed = {path for path, value in new.items() if old.get(path, _ABSENT) != value}
+    gone = old.keys() - new.keys()
+    owner = Owner(manager, UPDATE, part)
+    if changed or gone:
+        shares = {one: share._replace(fields=share.fields - gone - changed) for one, share in shares.items()}
+    if changed:
+        mine = shares[owner].fields if owner in shares else frozenset()
+        shares[owner] = Share(mine | changed, after["apiVersion"], now)
+    return with_shares(after, shares, before)
+
+
+# Fields
+
+
+def leaves(obj: Obj, *, custom: bool, part: str) -> dict[Path, Any]:
+    """What can be owned of the object, or of the part of it that is written, with its values."""
+    found: dict[Path, Any] = {}
+    for name, value in obj.items():
+        if name in ("apiVersion", "kind") or (name == "status") != (part in ("status", "approval")):
+            continue
+        inner = {key: one for key, one in value.items() if key not in _UNOWNED} if name == "metadata" else value
+        if name != "metadata" or inner:
+            found.update(_leaves(inner, (f"f:{name}",), custom))
+    return found
+
+
+def _leaves(value: Any, at: Path, custom: bool) -> Iterator[tuple[Path, Any]]:
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from _leaves(inner, (*at, f"f:{name}"), custom)
+        return
+    if isinstance(value, list) and value:
+        name = at[-1].removeprefix("f:")
+        keys = merge_keys(name, value, custom=custom)
+        if is_set(name):
+            yield from (((*at, f"v:{json.dumps(item)}"), item) for item in value)
+            return
+        if keys:
+            for item in value:
+                element = (*at, f"k:{_text(key_of(item, keys))}")
+                yield (*element, "."), True
+                yield from _leaves(item, element, custom)
+            return
+    yield at, value
+
+
+def _text(key: Obj) -> str:
+    return json.dumps(key, separators=(",", ":"), sort_keys=True)
+
+
+def readable(path: Path) -> str:
+    """As conflicts name a field: `.spec.containers[name="web"].image`."""
+    text = ""
+    for element in path:
+        mark, _, rest = element.partition(":")
+        if mark == "f":
+            text += f".{rest}"
+        elif mark == "k":
+            text += "[" + ",".join(f"{name}={json.dumps(one)}" for name, one in json.loads(rest).items()) + "]"
+        elif mark == "v":
+            text += f"[={rest}]"
+    return text
+
+
+def _with_parents(paths: Iterable[Path]) -> set[Path]:
+    return {path[:end] for path in paths for end in range(1, len(path) + 1)}
+
+
+def merge(live: Any, applied: Any, *, name: str = "", custom: bool) -> Any:
+    """What is applied on top of what is there."""
+    if isinstance(live, dict) and isinstance(applied, dict):
+        merged = dict(live)
+        for key, value in applied.items():
+            merged[key] = merge(live.get(key), value, name=key, custom=custom)
         return merged
-    everything = with_named_parents(field_set(merged, schema), schema)
-    last = with_named_parents(last, schema)
-    pruned = remove(merged, last, schema) or {}
-    for version in {share.version for share in shares.values()}:
-        owned: set[Path] = set()
-        for share in shares.values():
-            if share.version == version:
-                owned |= share.fields
-        left = with_named_parents(field_set(pruned, schema), schema) | with_named_parents(owned, schema)
-        pruned = remove(merged, everything - left, schema) or {}
-    left = with_named_parents(field_set(pruned, schema), schema)
-    return remove(merged, (everything - left) & last, schema) or {}
+    if isinstance(live, list) and isinstance(applied, list):
+        if is_set(name):
+            return list(dict.fromkeys([*live, *applied]))
+        keys = merge_keys(name, [*live, *applied], custom=custom)
+        if keys:
+            return _merged_items(live, applied, keys, custom)
+    return json.loads(json.dumps(applied))
 
 
-def _updated(
-    old: Obj, new: Obj, shares: Shares, owner: Owner, schema: Schema, now: str, ignored: tuple[Path, ...]
-) -> Shares:
-    difference = compare(_without(old), _without(new), schema).without(ignored)
-    shares, _ = _settled(shares, None, difference)
-    taken = _owned(frozenset(difference.added | difference.modified), ())
-    if taken:
-        before = shares[owner].fields if owner in shares else frozenset()
-        shares[owner] = Share(before | taken, owner.version, now)
-    return shares
+def _merged_items(live: list[Obj], applied: list[Obj], keys: tuple[str, ...], custom: bool) -> list[Obj]:
+    wanted = {_text(key_of(item, keys)): item for item in applied}
+    merged = []
+    for item in live:
+        change = wanted.pop(_text(key_of(item, keys)), None)
+        merged.append(item if change is None else merge(item, change, custom=custom))
+    return [*merged, *wanted.values()]
 
 
-def _settled(shares: Shares, owner: Owner | None, difference: Difference) -> tuple[Shares, list[tuple[Owner, Path]]]:
-    """What the others keep after a change, and where they are run over."""
-    changed = difference.added | difference.modified
-    conflicts: list[tuple[Owner, Path]] = []
-    kept: Shares = {}
-    for other, share in shares.items():
-        left = share.fields
-        if other != owner:
-            lost = left & changed
-            conflicts += [(other, path) for path in lost]
-            left = left - lost - difference.removed
-        if left:
-            kept[other] = Share(left, share.version, share.time)
-    return kept, conflicts
+def remove(value: Any, path: Path, *, name: str = "", custom: bool) -> None:
+    """Delete what is at a path, if it is there."""
+    mark, _, rest = path[0].partition(":")
+    if mark == "f" and isinstance(value, dict) and rest in value:
+        if len(path) == 1:
+            del value[rest]
+        else:
+            remove(value[rest], path[1:], name=rest, custom=custom)
+    elif mark == "v" and isinstance(value, list):
+        value[:] = [item for item in value if item != json.loads(rest)]
+    elif mark == "k" and isinstance(value, list):
+        keys = merge_keys(name, value, custom=custom)
+        found = [item for item in value if _text(key_of(item, keys)) == rest]
+        if len(path) == 1:
+            value[:] = [item for item in value if item not in found]
+        for item in found if len(path) > 1 and path[1] != "." else ():
+            remove(item, path[1:], custom=custom)
 
 
-def _owned(fields: Paths, ignored: tuple[Path, ...]) -> Paths:
-    return frozenset(
-        path
-        for path in fields
-        if path not in _NEVER_OWNED and not any(path[: len(prefix)] == prefix for prefix in ignored)
-    )
+# As objects carry it
 
 
-def _times_kept(before: Obj | None, after: Obj) -> Obj:
-    """A write that changes nothing but the times of ownership does not change those either."""
-    if before is None:
-        return after
-    old, new = before["metadata"].get("managedFields"), after["metadata"].get("managedFields")
-    if not old or not new or _without(before) != _without(after) or _timeless(old) != _timeless(new):
-        return after
-    return {**after, "metadata": {**after["metadata"], "managedFields": old}}
+def shares_of(obj: Obj) -> Shares:
+    found: Shares = {}
+    for entry in obj["metadata"].get("managedFields") or ():
+        if entry.get("manager"):
+            owner = Owner(entry["manager"], entry["operation"], entry.get("subresource", ""))
+            fields = frozenset(_read(entry.get("fieldsV1") or {}))
+            found[owner] = Share(fields, entry.get("apiVersion", ""), entry.get("time", ""))
+    return found
 
 
-def _timeless(entries: list[Obj]) -> list[Obj]:
-    bare = [{name: value for name, value in entry.items() if name != "time"} for entry in entries]
-    return sorted(bare, key=lambda entry: json.dumps(entry, sort_keys=True))
+def _read(tree: Obj, at: Path = ()) -> Iterator[Path]:
+    for element, below in tree.items():
+        if element == "." and at and not at[-1].startswith("k:"):
+            continue
+        yield from _read(below, (*at, element)) if below else ((*at, element),)
 
 
-def _without(obj: Obj) -> Obj:
-    return {**obj, "metadata": without_managed(obj.get("metadata") or {})}
+def with_shares(obj: Obj, shares: Shares, before: Obj | None) -> Obj:
+    """The object with its owners; the time of an owner whose fields are the same stays."""
+    known = shares_of(before) if before is not None else {}
+    entries = []
+    for owner, share in shares.items():
+        if not share.fields:
+            continue
+        same = owner in known and known[owner].fields == share.fields
+        entry = {"manager": owner.manager, "operation": owner.operation, "apiVersion": share.version}
+        entry |= {"time": known[owner].time if same else share.time, "fieldsType": "FieldsV1"}
+        entry["fieldsV1"] = _written(share.fields)  # type: ignore[assignment]
+        entries.append({**entry, **({"subresource": owner.subresource} if owner.subresource else {})})
+    metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+    return {**obj, "metadata": {**metadata, **({"managedFields": entries} if entries else {})}}
 
 
-def _set_by_last_applied(live: Obj, schema: Schema) -> Paths:
-    """What kubectl's client-side apply has set and nobody changed since: its server-side apply may take that."""
-    text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
-    if not text:
-        return frozenset()
-    config = json.loads(text)
-    difference = compare(config, _without(live), schema)
-    return field_set(config, schema) - difference.modified - difference.removed
-
-
-def _last_applied(config: Obj) -> str:
-    metadata = without_managed(config["metadata"])
-    annotations = {name: value for name, value in (metadata.get("annotations") or {}).items() if name != LAST_APPLIED}
-    metadata.pop("annotations", None)
-    if annotations:
-        metadata["annotations"] = annotations
-    text = json.dumps({**config, "metadata": metadata}, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026") + "\n"
+def _written(fields: Iterable[Path]) -> Obj:
+    tree: Obj = {}
+    for path in sorted(fields):
+        place = tree
+        for element in path:
+            place = place.setdefault(element, {})
+    return tree

@@ -1,32 +1,23 @@
-"""Objects in protocol buffers, as kubectl sends the kinds it knows: read by a table of all their messages.
+"""Objects in protocol buffers, in which `kubectl create`, `drain`, `auth` and `certificate` send theirs.
 
-Answers are always JSON, which every client takes.
+Answers are always JSON, which these clients take too. A field that is not in the table is refused if it is set, so
+that nothing is lost without a word.
 """
 
 from __future__ import annotations
 
 import base64
-import gzip
-import json
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from talosmith_lab import wire
 from talosmith_lab.kube.cluster import stamp
 from talosmith_lab.kube.kinds import Obj
+from talosmith_lab.kube.protobuf_fields import TABLE
 
 MEDIA = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\0"
-_META = "k8s.io.apimachinery.pkg.apis.meta.v1"
-_OBJECT_META = f"{_META}.ObjectMeta"
-_TIMES = (f"{_META}.Time", f"{_META}.MicroTime", f"{_META}.Timestamp")
-_QUANTITY = "k8s.io.apimachinery.pkg.api.resource.Quantity"
-_NUMBER_OR_TEXT = "k8s.io.apimachinery.pkg.util.intstr.IntOrString"
-_RAW = (f"{_META}.FieldsV1", "k8s.io.apimachinery.pkg.runtime.RawExtension")
-
-Fields = Mapping[int, tuple[str, str, str]]  # by number: name, type, and how it stands there
 
 
 class Unreadable(ValueError):
@@ -34,62 +25,48 @@ class Unreadable(ValueError):
 
 
 def decoded(data: bytes) -> Obj:
-    """The object that a client sent; fields without a value are there, as zeros."""
+    """The object that a client sent."""
     if not data.startswith(_MAGIC):
         raise Unreadable("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
     try:
         envelope = dict(wire.fields(data[len(_MAGIC) :]))
         header = dict(wire.fields(_bytes(envelope.get(1, b""))))
         version, kind = _text(header.get(1, b"")), _text(header.get(2, b""))
-        name = message_of(version, kind)
-        if name is None:
-            raise Unreadable(f'no kind "{kind}" is registered for version "{version}"')
-        body = _message(_bytes(envelope.get(2, b"")), name)
+        if kind not in _messages():
+            raise Unreadable(f"the lab reads {kind} in {version} only as JSON: use kubectl apply")
+        body = _message(_bytes(envelope.get(2, b"")), kind)
     except (wire.BadMessage, UnicodeDecodeError) as problem:
         raise Unreadable(str(problem)) from None
     return {"apiVersion": version, "kind": kind, **body}
 
 
 @cache
-def _messages() -> Mapping[str, Fields]:
-    packed = (resources.files("talosmith_lab.kube") / "data/wire.json.gz").read_bytes()
-    table = json.loads(gzip.decompress(packed))
-    return {
-        name: {int(number): (field[0], field[1], field[2]) for number, field in fields.items()}
-        for name, fields in table.items()
-    }
-
-
-@cache
-def message_of(api_version: str, kind: str) -> str | None:
-    group, _, version = api_version.rpartition("/")
-    short = group.partition(".")[0] or "core"
-    for name in (f"k8s.io.api.{short}.{version}.{kind}", f"{_META}.{kind}"):
-        if name in _messages():
-            return name
-    ends = [name for name in _messages() if name.endswith(f".{version}.{kind}")]
-    return ends[0] if len(ends) == 1 else None
+def _messages() -> Mapping[str, Mapping[int, tuple[str, str]]]:
+    found = {}
+    for line in TABLE.strip().replace("\n ", " ").splitlines():
+        message, *fields = line.split()
+        parts = (field.split(":") for field in fields)
+        found[message] = {int(number): (name, kind) for number, name, kind in parts}
+    return found
 
 
 def _message(data: bytes, name: str) -> Obj:
-    table = _messages().get(name, {})
     made: Obj = {}
     for number, value in wire.fields(data):
-        field = table.get(number)
-        if field is None:
+        if number not in _messages()[name]:
+            if value in (0, b""):
+                continue
+            raise Unreadable(f"the lab reads field {number} of {name} only as JSON: use kubectl apply")
+        key, kind = _messages()[name][number]
+        if kind == "-":
             continue
-        key, kind, how = field
-        if how == "map":
+        if kind.endswith("{}"):
             entry = dict(wire.fields(_bytes(value)))
-            made.setdefault(key, {})[_text(entry.get(1, b""))] = _value(entry.get(2, b""), kind)
-        elif how == "list":
-            made.setdefault(key, []).append(_value(value, kind))
-        elif how == "inline":
-            made.update(_message(_bytes(value), kind))
-        else:
-            made[key] = _value(value, kind)
-    if name == _OBJECT_META:  # where an empty name is none
-        return {key: value for key, value in made.items() if value != ""}
+            made.setdefault(key, {})[_text(entry.get(1, b""))] = _value(entry.get(2, b""), kind[:-2])
+        elif kind.endswith("[]"):
+            made.setdefault(key, []).append(_value(value, kind[:-2]))
+        elif (read := _value(value, kind)) not in ("", None) and read is not False:
+            made[key] = read  # these clients send empty texts where there is nothing to say
     return made
 
 
@@ -98,30 +75,19 @@ def _value(value: int | bytes, kind: str) -> Any:
         return _text(value)
     if kind == "bool":
         return bool(value)
-    if kind in ("int32", "int64"):
+    if kind == "int":
         number = int(value) if isinstance(value, int) else 0
         return number - (1 << 64) if number >= 1 << 63 else number
     if kind == "bytes":
         return base64.b64encode(_bytes(value)).decode()
-    return _special(_bytes(value), kind)
-
-
-def _special(data: bytes, kind: str) -> Any:
-    """Messages that are one value in JSON."""
-    if kind in _TIMES:
-        parts = dict(wire.fields(data))
+    if kind in _messages():
+        return _message(_bytes(value), kind)
+    parts = dict(wire.fields(_bytes(value)))
+    if kind == "Time":
         return stamp(float(parts[1])) if 1 in parts else None
-    if kind == _QUANTITY:
-        return _text(dict(wire.fields(data)).get(1, b""))
-    if kind == _NUMBER_OR_TEXT:
-        parts = dict(wire.fields(data))
-        return _text(parts.get(3, b"")) if parts.get(1) else _value(parts.get(2, 0), "int32")
-    if kind in _RAW:
-        raw = _bytes(dict(wire.fields(data)).get(1, b""))
-        return json.loads(raw) if raw else None
-    if kind.endswith(".ExtraValue"):
-        return [_text(value) for _, value in wire.fields(data)]
-    return _message(data, kind)
+    if kind == "Quantity":
+        return _text(parts.get(1, b""))
+    return _text(parts.get(3, b"")) if parts.get(1) else _value(parts.get(2, 0), "int")  # IntOrString
 
 
 def _bytes(value: int | bytes) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 from talosmith_lab.kube.addresses import assign_addresses
@@ -10,7 +9,6 @@ from talosmith_lab.kube.cluster import Kubernetes
 from talosmith_lab.kube.how import How
 from talosmith_lab.kube.kinds import Kind, Obj
 
-_OUTER_ADDRESSES = "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
 _KEEPS_STATUS = ("Node", "Event", "Lease")
 
 
@@ -27,12 +25,8 @@ def before_create(kubernetes: Kubernetes, kind: Kind, obj: Obj, how: How) -> Non
         obj["spec"] = {"finalizers": ["kubernetes"]}
         labels = obj["metadata"].setdefault("labels", {})
         labels["kubernetes.io/metadata.name"] = obj["metadata"].get("name", "")
-    elif kind.kind == "Secret":
-        _fold_text(obj)
     elif kind.kind == "Service":
         assign_addresses(kubernetes, obj, None)
-        if (obj.get("spec") or {}).get("externalIPs"):
-            how.warnings.append(_OUTER_ADDRESSES)
     elif kind.kind == "Job":
         _job_selector(obj)
     elif kind.kind == "CertificateSigningRequest":
@@ -41,13 +35,6 @@ def before_create(kubernetes: Kubernetes, kind: Kind, obj: Obj, how: How) -> Non
         spec["groups"] = list(how.groups)
     elif kind.kind == "CustomResourceDefinition":
         _definition_names(obj)
-    elif kind.kind == "APIService" and not (obj.get("spec") or {}).get("service"):
-        obj["status"] = {"conditions": [_available(kubernetes)]}
-
-
-def _available(kubernetes: Kubernetes) -> Obj:
-    words = {"reason": "Local", "message": "Local APIServices are always available"}
-    return {"type": "Available", "status": "True", "lastTransitionTime": kubernetes.now(), **words}
 
 
 def _gated(kubernetes: Kubernetes) -> Obj:
@@ -62,25 +49,19 @@ def _first_status(kubernetes: Kubernetes, kind: Kind, obj: Obj) -> Obj:
     if name == "Pod":
         gated = {"conditions": [_gated(kubernetes)]} if (obj.get("spec") or {}).get("schedulingGates") else {}
         return {"phase": "Pending", **gated, "qosClass": quality_of(obj)}
-    if name == "PersistentVolume":
-        return {"phase": "Pending", "lastPhaseTransitionTime": kubernetes.now()}
-    if name in ("Namespace", "PersistentVolumeClaim"):
+    if name in ("Namespace", "PersistentVolume", "PersistentVolumeClaim"):
         return {"phase": "Active" if name == "Namespace" else "Pending"}
-    if name == "VolumeAttachment":
-        return {"attached": False}
     if name in ("Service", "Ingress"):
         return {"loadBalancer": {}}
     if name == "DaemonSet":
         counters = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
         return dict.fromkeys(counters, 0)
-    if name in ("ReplicaSet", "ReplicationController"):
+    if name == "ReplicaSet":
         return {"replicas": 0}
     if name == "StatefulSet":
         return {"replicas": 0, "availableReplicas": 0}
     if name == "PodDisruptionBudget":
         return dict.fromkeys(("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"), 0)
-    if name == "HorizontalPodAutoscaler":
-        return {"desiredReplicas": 0, "currentMetrics": None}
     if name == "CustomResourceDefinition":
         stored = [one["name"] for one in (obj.get("spec") or {}).get("versions") or () if one.get("storage")]
         return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
@@ -92,8 +73,6 @@ def before_update(kubernetes: Kubernetes, kind: Kind, obj: Obj, old: Obj, subres
     if subresource in ("", "scale", "resize", "ephemeralcontainers"):
         if kind.has_status:
             _keep(obj, old, "status")
-        if kind.kind == "Secret":
-            _fold_text(obj)
         if kind.kind == "Service" and not kind.custom:
             assign_addresses(kubernetes, obj, old)
         if kind.kind == "Namespace":
@@ -137,13 +116,6 @@ def _keep(obj: Obj, old: Obj, name: str) -> None:
     obj.pop(name, None)
     if name in old:
         obj[name] = old[name]
-
-
-def _fold_text(obj: Obj) -> None:
-    text = obj.pop("stringData", None)
-    if text:
-        data = obj.get("data") or {}
-        obj["data"] = {**data, **{name: base64.b64encode(str(one).encode()).decode() for name, one in text.items()}}
 
 
 def _job_selector(obj: Obj) -> None:

@@ -76,7 +76,7 @@ def patch_scale(api: Api, kind: Kind, name: str, namespace: str, content_type: s
     before = scale_of(api, kind, name, namespace)
     before["metadata"].pop("resourceVersion", None)
     content = patching.content_of(content_type, body)
-    after = patching.patched(api, find("apps/v1", "Deployment"), _plain(content_type), before, content)
+    after = patching.patched(_plain(content_type), before, content)
     return set_scale(api, kind, name, namespace, after, how)
 
 

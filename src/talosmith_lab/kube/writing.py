@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
 from talosmith_lab.clock import drawn
 from talosmith_lab.kube import admission, shapes, strategies, validation
 from talosmith_lab.kube.cluster import Kubernetes
-from talosmith_lab.kube.errors import ApiError, bad_request, conflict, forbidden, invalid, invalid_value, not_found
+from talosmith_lab.kube.errors import ApiError, bad_request, conflict, forbidden, not_found
 from talosmith_lab.kube.how import How
 from talosmith_lab.kube.kinds import Kind, Obj, find
 from talosmith_lab.kube.storage import Stored
@@ -22,8 +21,7 @@ _UNCOUNTED = (  # kinds whose changes nobody counts
     "PersistentVolume", "PersistentVolumeClaim", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding",
     "HorizontalPodAutoscaler",
     "StorageClass", "CSINode", "CSIDriver", "Service", "ResourceQuota", "LimitRange", "CertificateSigningRequest",
-    "ControllerRevision", "VolumeAttachment", "RuntimeClass", "CSIStorageCapacity", "IPAddress",
-    "APIService", "ServiceCIDR", "VolumeAttributesClass", "ResourceClaim", "ResourceClaimTemplate",
+    "ControllerRevision", "VolumeAttachment", "RuntimeClass", "APIService",
 )  # fmt: skip
 NAMESPACE = find("v1", "Namespace")
 
@@ -47,7 +45,7 @@ def for_creation(
     if metadata.get("generateName") and not metadata.get("name"):
         metadata["name"] = _generated(kubernetes, metadata["generateName"])
     _check_namespace(kubernetes, kind, metadata)
-    obj = shapes.decoded(kubernetes, kind, obj, how)
+    obj = shapes.decoded(kind, obj)
     if strategies.starts_without_status(kind):
         obj.pop("status", None)
     # Owners are noted before the server adds what is its own.
@@ -62,7 +60,7 @@ def for_creation(
         metadata["generation"] = 1
     strategies.before_create(kubernetes, kind, obj, how)
     admission.on_create(kubernetes, kind, obj)
-    validation.check_new(kubernetes, kind, obj)
+    validation.check(kind, obj, None)
     return _ordered(obj)
 
 
@@ -79,7 +77,7 @@ def for_update(
             f"UID in object meta: {was['uid']}"
         )
         raise conflict(kind, was["name"], problem)
-    obj = shapes.decoded(kubernetes, kind, obj, how)
+    obj = shapes.decoded(kind, obj)
     metadata = obj["metadata"]
     for name in (*_SYSTEM, "name", "namespace", "generateName"):
         metadata.pop(name, None)
@@ -92,7 +90,7 @@ def for_update(
         obj["metadata"]["generation"] = int(was.get("generation", 0)) + 1
     if track:
         obj = shapes.tracked(kubernetes, kind, old, obj, how, subresource)
-    validation.check_update(kubernetes, kind, obj, old, subresource)
+    validation.check(kind, obj, old, subresource)
     return _ordered(obj)
 
 
@@ -139,13 +137,9 @@ def _identified(kind: Kind, obj: Obj, namespace: str) -> Obj:
 
 def check_type(kind: Kind, obj: Obj) -> None:
     stated, version = obj.get("kind") or kind.kind, obj.get("apiVersion") or kind.api_version
-    if stated != kind.kind and kind.custom:
-        name = str((obj.get("metadata") or {}).get("name", ""))
-        wrong = invalid_value("kind", stated, f"must be {kind.kind}")
-        raise invalid(dataclasses.replace(kind, kind=stated), name, [wrong])
     if stated != kind.kind:
-        problem = f'{stated} in version "{version.rpartition("/")[2]}" cannot be handled as a {kind.kind}: '
-        raise bad_request(problem + shapes.why_not(version, stated, kind))
+        short = version.rpartition("/")[2]
+        raise bad_request(f'{stated} in version "{short}" cannot be handled as a {kind.kind}')
     if version != kind.api_version:
         raise bad_request(
             f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"

@@ -143,16 +143,3 @@ def test_evictions_of_nobody_and_of_another(world: KubeWorld, pods: str) -> None
     assert "the UID in the precondition (x) does not match the UID in record" in message
     assert evict(world, pods, "web-1", gracePeriodSeconds=0).code == 201
     assert world.get(f"{pods}/web-1").code == 404
-
-
-def test_a_budget_says_one_thing(world: KubeWorld, space: str) -> None:
-    made = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "both"},
-        "spec": {"minAvailable": 1, "maxUnavailable": 1},
-    }
-    code, _, message = world.create(f"/apis/policy/v1/namespaces/{space}/poddisruptionbudgets", made).why
-    assert code == 422
-    assert message.startswith('PodDisruptionBudget.policy "both" is invalid: spec: Invalid value: ')
-    assert message.endswith(": minAvailable and maxUnavailable cannot be both set")

@@ -70,17 +70,14 @@ def test_json_patch_that_does_not_fit(world: KubeWorld, one: str, operations: An
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "why"),
-    [
-        (JSON_PATCH, "{}", "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
-        (JSON_PATCH, "{", "unexpected end of JSON input"),
-        (MERGE_PATCH, "[]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
-        (MERGE_PATCH, "{", "unexpected end of JSON input"),
-    ],
+    ("kind", "body"),
+    [(JSON_PATCH, "{}"), (JSON_PATCH, "{"), (MERGE_PATCH, "[]"), (MERGE_PATCH, "{")],
     ids=["object for a list", "json cut off", "list for an object", "merge cut off"],
 )
-def test_what_is_not_a_patch(world: KubeWorld, one: str, kind: str, body: str, why: str) -> None:
-    assert world.patch(one, body, kind).why == (400, "BadRequest", f"error decoding patch: {why}")
+def test_what_is_not_a_patch(world: KubeWorld, one: str, kind: str, body: str) -> None:
+    code, reason, message = world.patch(one, body, kind).why
+    assert (code, reason) == (400, "BadRequest")
+    assert message.startswith("error decoding patch: ")
 
 
 def test_merge_patch_sets_and_removes(world: KubeWorld, one: str) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from talosmith_lab.kube.cluster import seconds_of
-from talosmith_lab.kube.controllers import schedules
 from tests.lab.kube.controllers_lab import KubeCluster, condition, is_ready, names, workload
 from tests.lab.lab_worlds import Configs
 
@@ -326,36 +324,3 @@ def test_a_finished_job_goes_after_its_time_to_live(cluster: KubeCluster) -> Non
 
 
 # CronJobs
-
-
-def test_a_cron_job_makes_a_job_at_each_of_its_times_and_keeps_the_last_three(cluster: KubeCluster) -> None:
-    spec = {"schedule": "*/5 * * * *", "jobTemplate": {"spec": job("tick")["spec"]}}
-    cluster.create("CronJob", {"metadata": {"name": "tick"}, "spec": spec})
-    cluster.run(302 - cluster.lab.clock.now % 300)  # what ran before has left the clock anywhere
-    (made,) = cluster.list("Job")
-    at = seconds_of(made["metadata"]["annotations"]["batch.kubernetes.io/cronjob-scheduled-timestamp"])
-    assert at % 300 == 0
-    assert condition(made, "Complete")["status"] == "True"
-    cluster.run(1500)
-    assert len(cluster.list("Job")) == 3
-    assert cluster.get("CronJob", "tick")["status"]["lastSuccessfulTime"]
-    cluster.patch("CronJob", "tick", {"spec": {"suspend": True}})
-    before = names(cluster.list("Job"))
-    cluster.run(1500)
-    assert names(cluster.list("Job")) == before
-    cluster.delete("CronJob", "tick", propagationPolicy="Background")
-    cluster.run()
-
-
-@pytest.mark.parametrize(
-    ("text", "start", "due"),
-    [
-        ("30 2 * * *", "2026-01-01T02:30:00Z", "2026-01-02T02:30:00Z"),
-        ("@monthly", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"),
-        ("0 0 13 * fri", "2026-02-07T00:00:00Z", "2026-02-13T00:00:00Z"),
-        ("0 12 29 feb *", "2026-01-01T00:00:00Z", "2028-02-29T12:00:00Z"),
-        ("10-40/15 8 * * 7", "2026-01-04T08:11:00Z", "2026-01-04T08:25:00Z"),
-    ],
-)
-def test_schedules_are_read_as_cron_reads_them(text: str, start: str, due: str) -> None:
-    assert schedules.read(text).after(seconds_of(start)) == seconds_of(due)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.wishes import Wishes
+from tests.machine_specs import machine_spec, with_settings
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.waking import Waking, ask
 from tests.waiting import comes_true
@@ -50,11 +49,11 @@ class Place:
         return seed_iso(spec.name, config, [link])
 
     def spec(self, number: int = 1, **changes: Any) -> MachineSpec:
-        wanted = MachineSpec(
-            name=f"w-{number}", role="worker", ip=ip_address(f"{self.subnet}.{20 + number}"),
+        wanted = machine_spec(
+            f"w-{number}", "worker", f"{self.subnet}.{20 + number}",
             mac=f"52:54:00:c2:01:{number:02x}", cpu=1, ram_mib=192, disks_mib=(64, 8),
         )  # fmt: skip
-        return replace(wanted, **changes)
+        return with_settings(wanted, **changes)
 
     @property
     def files(self) -> list[str]:

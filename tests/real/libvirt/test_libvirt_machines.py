@@ -21,6 +21,7 @@ from talosmith.providers.libvirt.images import Source, obtain
 from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.storage import image_name, is_image
+from tests.machine_specs import with_settings
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.places import CONFIG, OTHER, OWNER, Place
 from tests.waiting import until
@@ -62,12 +63,12 @@ async def test_a_machine_boots_from_its_disk_and_knows_who_it_is(
         assert not await provider.forget_seed(machine) and not place.seeds()
         assert not (await provider.find())[0].seeded
         started = machine.id, place.connection.lookupByUUIDString(machine.id).ID()
-        grown = await provider.resize(machine, replace(spec, disks_mib=(96, 8)))
+        grown = await provider.resize(machine, with_settings(spec, disks_mib=(96, 8)))
         assert grown.disks_mib == (96, 8)
         assert (machine.id, place.connection.lookupByUUIDString(machine.id).ID()) == started, "it was restarted"
 
         # More memory and one more disk: it is shut down for that, and has kept what it was told.
-        larger = replace(spec, cpu=2, ram_mib=224, disks_mib=(96, 8, 4))
+        larger = with_settings(spec, cpu=2, ram_mib=224, disks_mib=(96, 8, 4))
         changed = await provider.resize(machine, larger)
         assert (changed.cpu, changed.ram_mib, changed.disks_mib, changed.id) == (2, 224, (96, 8, 4), machine.id)
         told = await place.told(spec)

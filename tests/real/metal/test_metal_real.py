@@ -17,6 +17,7 @@ from talosmith.providers.base import Finding
 from talosmith.providers.metal import MetalProvider
 from talosmith.providers.metal.neighbours import neighbours
 from talosmith.talos import Credentials, MaintenanceClient
+from tests.machine_specs import spec_of
 from tests.real.talos.cluster import Cluster
 from tests.real.talos.fixtures import MakeNodes
 from tests.real.talos.lab import Lab, Node
@@ -40,7 +41,7 @@ def listed(node: Node, *, ip: str = "", mac: str = "", pin: str = "") -> Invento
 
 
 def spec(node: InventoryNode) -> MachineSpec:
-    return MachineSpec(name=node.name, role=node.role, ip=node.ip, mac=node.mac, fingerprint=node.fingerprint or "")
+    return spec_of(node)
 
 
 async def told(nodes: list[InventoryNode], holds: Callable[[Finding], bool], authority: str = "") -> Finding:

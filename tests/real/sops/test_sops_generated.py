@@ -16,9 +16,10 @@ from talosmith import sops
 from talosmith.errors import SecretsError
 from talosmith.sops import Comment, Rule
 from talosmith.sops.regex import compiled
-from talosmith.sops.scalars import resolve, type_of
+from talosmith.sops.scalars import type_of
 from talosmith.sops.tree import settled
 from talosmith.sops.yaml_writer import write_yaml
+from talosmith.yaml.go_words import resolve_for_sops as resolve
 
 
 def words() -> list[str]:

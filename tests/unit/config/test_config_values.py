@@ -8,7 +8,7 @@ import pytest
 
 from talosmith import govalues
 from talosmith.desired.config.schema.gourl import check_endpoint, merge_urls, parse_url
-from talosmith.desired.config.schema.resolve import resolve
+from talosmith.yaml.go_words import resolve
 
 
 @pytest.mark.parametrize(

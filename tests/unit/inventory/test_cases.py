@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from talosmith.inventory import check, rules
+from talosmith.inventory.layouts import LAYOUTS
+from talosmith.inventory.rules.providers import layout_is_possible
 
 FOLDER = Path(__file__).with_name("cases")
 HEADER = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\n"
@@ -63,12 +65,29 @@ def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert case.why in whys
 
 
-@pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.__name__)
+OF_ALL = [rule for rule in rules.RULES if rule is not layout_is_possible]
+OF_LAYOUTS = [(name, rule.__name__) for name, layout in LAYOUTS.items() for rule in layout.rules]
+
+
+@pytest.mark.parametrize("rule", OF_ALL, ids=lambda rule: rule.__name__)
 def test_each_rule_is_proven(rule: rules.Rule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the rule, one of its own cases comes out differently."""
-    cases = [case for stem, case in ALL if stem == rule.__name__]
-    assert cases, f"no file cases/{rule.__name__}.yaml"
     monkeypatch.setattr(rules, "RULES", tuple(other for other in rules.RULES if other is not rule))
+    _proven(rule.__name__, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(("provider", "rule"), OF_LAYOUTS)
+def test_each_rule_of_a_layout_is_proven(
+    provider: str, rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = LAYOUTS[provider]
+    monkeypatch.setattr(layout, "rules", tuple(other for other in layout.rules if other.__name__ != rule))
+    _proven(f"{provider}_{rule}", tmp_path, monkeypatch)
+
+
+def _proven(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the rule, one of its own cases comes out differently."""
+    cases = [case for stem, case in ALL if stem == name]
+    assert cases, f"no file cases/{name}.yaml"
     different = []
     for number, case in enumerate(cases):
         folder = tmp_path / str(number)

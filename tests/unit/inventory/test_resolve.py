@@ -12,7 +12,9 @@ import pytest
 import yaml
 
 from talosmith import Cluster, load
-from talosmith.inventory.numbers import lab_network_of, mac_of, number_of, vmid_of
+from talosmith.inventory.layouts.lab import lab_network_of
+from talosmith.inventory.layouts.proxmox import vmid_of
+from talosmith.inventory.numbers import mac_of, number_of
 
 HEADER = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\n"
 Make = Callable[[str], Cluster]

@@ -64,7 +64,8 @@ items:
         ("a: ]", "line 1"),
         ("a: 1\na: 2", "line 2: the key 'a' twice"),
         ("apiVersion: v1\nkind: X\nmetadata: {name: a}\n---\napiVersion: v1\nkind: X\nmetadata: {name: a}", "twice"),
-        ("!!python/object:os.system {}", "could not determine a constructor"),
+        ("!!python/object:os.system {}", "not a Kubernetes object"),  # the tag means nothing, as to kubectl
+        ("null: 1", "a key must be text"),
     ],
 )
 def test_what_is_refused(text: str, said: str) -> None:

@@ -1,109 +1,102 @@
-"""Owners of fields without a server: what a write does to them, and how they are written down."""
+"""Server-side apply without a server: who owns what, what goes, what is refused."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from talosmith_lab.kube.managed_fields import FieldConflicts, server_side_apply, track
-from talosmith_lab.kube.managed_fields_owners import MOST_UPDATERS, shares_of
-from talosmith_lab.kube.managed_fields_paths import Path, read, written
-from talosmith_lab.kube.managed_fields_values import compare, field_set, merge, remove
-from talosmith_lab.kube.schema import Obj, Schema, schema_of
+from talosmith_lab.kube.managed_fields import FieldConflicts, server_side_apply, shares_of, track
 
-EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
-elements = st.sampled_from(["f:a", "f:b", 'k:{"name":"x"}', 'v:"y"'])
-paths = st.frozensets(st.lists(elements, min_size=1, max_size=4).map(tuple), max_size=12)
+NOW, LATER = "2027-01-15T08:00:00Z", "2027-01-15T09:00:00Z"
+Obj = dict[str, Any]
 
 
-def config_map() -> Schema:
-    found = schema_of("", "v1", "ConfigMap")
-    assert found is not None
-    return found
+def applied(live: Obj | None, spec: Obj, manager: str = "a", force: bool = False, now: str = NOW) -> Obj:
+    obj = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    return server_side_apply(live, obj, manager=manager, force=force, now=now)
 
 
-def obj(data: dict[str, str], **metadata: Any) -> Obj:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", **metadata}, "data": data}
+def updated(live: Obj, spec: Obj, manager: str = "editor") -> Obj:
+    return track(live, {**live, "spec": spec}, manager=manager, now=LATER)
 
 
-def applied(live: Obj | None, data: dict[str, str], manager: str, now: str = EARLY, *, force: bool = False) -> Obj:
-    return server_side_apply(live, obj(data), manager=manager, force=force, schema=config_map(), now=now)
+def template(*containers: Obj) -> Obj:
+    return {"template": {"spec": {"containers": list(containers)}}}
 
 
-def owners(one: Obj) -> dict[str, set[Path]]:
-    return {owner.name: set(share.fields) for owner, share in shares_of(one).items()}
+def owners(obj: Obj) -> dict[str, set[str]]:
+    return {owner.manager: {path[-1] for path in share.fields} for owner, share in shares_of(obj).items()}
 
 
-@pytest.mark.slow
-@given(paths)
-def test_what_is_written_is_read_again(some: frozenset[Path]) -> None:
-    assert read(written(some)) == some
+def test_what_one_no_longer_applies_goes() -> None:
+    live = applied(None, {"replicas": 1, "paused": True})
+    live["spec"]["strategy"] = {"type": "Recreate"}  # a default, which nobody owns
+    assert applied(live, {"replicas": 1})["spec"] == {"replicas": 1, "strategy": {"type": "Recreate"}}
 
 
-json_values = st.recursive(
-    st.sampled_from(["1", "2", 3, True]),
-    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
-    max_leaves=8,
-)
+def test_defaults_go_with_the_part_they_were_filled_into() -> None:
+    live = applied(None, template({"name": "c", "livenessProbe": {"httpGet": {"path": "/"}}}))
+    live["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]["periodSeconds"] = 10
+    assert applied(live, template({"name": "c"}))["spec"] == template({"name": "c"})
 
 
-@pytest.mark.slow
-@given(json_values, json_values)
-def test_a_comparison_names_what_differs(left: Any, right: Any) -> None:
-    schema = Schema.from_crd({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
-    one, other = {"spec": left}, {"spec": right}
-    difference = compare(one, other, schema)
-    assert bool(difference.added or difference.modified or difference.removed) == (one != other)
-    assert not compare(one, merge(one, {}, schema), schema).modified
-    assert field_set(merge(one, other, schema), schema) >= field_set(other, schema)
-    assert remove(one, {("f:spec",)}, schema) is None
+def test_items_of_lists_have_owners_of_their_own() -> None:
+    live = applied(None, template({"name": "c", "image": "x:1"}))
+    live = applied(live, template({"name": "side", "image": "y:1"}), "b")
+    assert [one["name"] for one in live["spec"]["template"]["spec"]["containers"]] == ["c", "side"]
+    live = applied(live, template({"name": "c", "image": "x:2"}))
+    assert [one["image"] for one in live["spec"]["template"]["spec"]["containers"]] == ["x:2", "y:1"]
+    live = applied(live, {"paused": True})
+    assert live["spec"]["template"]["spec"]["containers"] == [{"name": "side", "image": "y:1"}]
 
 
-def test_what_is_no_longer_applied_goes_unless_another_has_it_too() -> None:
-    live = applied(None, {"a": "1", "b": "2"}, "one")
-    live = applied(live, {"b": "2"}, "two")
-    live = applied(live, {}, "one")
-    assert live["data"] == {"b": "2"}
-    assert owners(live) == {"two": {("f:data", "f:b")}, "one": {("f:data",)}}
-
-
-def test_a_conflict_names_its_owner_and_force_takes_over() -> None:
-    live = applied(None, {"a": "1", "b": "2"}, "one")
+def test_another_value_for_anothers_field_is_a_conflict_unless_forced() -> None:
+    live = applied(None, {"replicas": 1, "paused": True})
     with pytest.raises(FieldConflicts) as caught:
-        applied(live, {"a": "3"}, "two")
-    assert str(caught.value) == 'Apply failed with 1 conflict: conflict with "one": .data.a'
-    assert caught.value.pairs == [('"one"', ".data.a")]
-    forced = applied(live, {"a": "3"}, "two", force=True)
-    assert owners(forced) == {"one": {("f:data", "f:b")}, "two": {("f:data", "f:a")}}
+        applied(live, {"replicas": 2}, "b")
+    assert str(caught.value) == 'Apply failed with 1 conflict: conflict with "a": .spec.replicas'
+    assert [cause["field"] for cause in caught.value.causes] == [".spec.replicas"]
+    forced = applied(live, {"replicas": 2}, "b", force=True)
+    assert forced["spec"] == {"replicas": 2, "paused": True}
+    assert owners(forced) == {"a": {"f:paused"}, "b": {"f:replicas"}}
 
 
-def test_an_apply_that_changes_nothing_leaves_the_times() -> None:
-    live = applied(None, {"a": "1"}, "one")
-    assert applied(live, {"a": "1"}, "one", LATE) == live
-    later = applied(live, {"a": "2"}, "one", LATE)
-    assert [entry["time"] for entry in later["metadata"]["managedFields"]] == [LATE]
+def test_the_same_value_is_shared() -> None:
+    live = applied(applied(None, {"replicas": 1}), {"replicas": 1}, "b")
+    assert owners(live) == {"a": {"f:replicas"}, "b": {"f:replicas"}}
+    assert applied(live, {"paused": True})["spec"] == {"replicas": 1, "paused": True}
 
 
-def test_an_update_takes_only_what_it_changes() -> None:
-    live = track(None, obj({"a": "1", "b": "2"}), manager="one", schema=config_map(), now=EARLY)
-    change = {**live, "data": {"a": "1", "b": "3"}}
-    after = track(live, change, manager="two", schema=config_map(), now=LATE)
-    assert owners(after) == {"one": {("f:data",), ("f:data", "f:a")}, "two": {("f:data", "f:b")}}
-    times = {entry["manager"]: entry["time"] for entry in after["metadata"]["managedFields"]}
-    assert times == {"one": EARLY, "two": LATE}
+def test_an_update_takes_what_it_changes() -> None:
+    live = updated(applied(None, {"replicas": 1, "paused": True}), {"replicas": 3, "paused": True})
+    assert owners(live) == {"a": {"f:paused"}, "editor": {"f:replicas"}}
+    with pytest.raises(FieldConflicts, match=r'conflict with "editor" using apps/v1: \.spec\.replicas'):
+        applied(live, {"replicas": 1})
 
 
-def test_many_updaters_become_one() -> None:
-    live = track(None, obj({"k": "0"}), manager="first", schema=config_map(), now=EARLY)
-    for number in range(MOST_UPDATERS + 5):
-        change = {**live, "data": {**live["data"], f"k{number}": "1"}}
-        now = f"2026-01-01T00:01:{number:02}Z"
-        live = track(live, change, manager=f"m{number}", schema=config_map(), now=now)
-    entries = live["metadata"]["managedFields"]
-    assert len(entries) == MOST_UPDATERS
-    assert "ancient-changes" in {entry["manager"] for entry in entries}
-    everything = set().union(*owners(live).values())
-    assert {("f:data", f"f:{key}") for key in live["data"]} <= everything
+def test_several_conflicts_are_all_told() -> None:
+    live = applied(None, {"replicas": 1, **template({"name": "c", "image": "x"})})
+    with pytest.raises(FieldConflicts) as caught:
+        applied(live, {"replicas": 2, **template({"name": "c", "image": "y"})}, "b")
+    assert str(caught.value) == (
+        'Apply failed with 2 conflicts: conflicts with "a":\n- .spec.replicas\n'
+        '- .spec.template.spec.containers[name="c"].image'
+    )
+
+
+def test_what_was_there_before_anybody_applied_is_not_overwritten() -> None:
+    live = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 1}}
+    with pytest.raises(FieldConflicts, match="before-first-apply"):
+        applied(live, {"replicas": 2})
+
+
+def test_kubectl_takes_over_what_it_applied_from_the_client_side() -> None:
+    live = applied(None, {"replicas": 1}, "other")
+    live = updated(live, {"replicas": 2}, "kubectl-client-side-apply")
+    assert applied(live, {"replicas": 3}, "kubectl")["spec"] == {"replicas": 3}
+
+
+def test_an_apply_that_changes_nothing_keeps_its_time() -> None:
+    live = applied(None, {"replicas": 1})
+    assert applied(live, {"replicas": 1}, now=LATER) == live

@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +27,7 @@ from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.wishes import Wishes
+from tests.machine_specs import machine_spec
 
 T = TypeVar("T")
 OWNER = Owner("tested", "0123456789abcdef")
@@ -124,10 +124,10 @@ class LibvirtHarness:
 
     def spec(self, name: str, role: Role = "worker") -> MachineSpec:
         offset = (10 if role == "controlplane" else 20) + int(name.rpartition("-")[2])
-        return MachineSpec(
-            name=name,
-            role=role,
-            ip=ip_address(f"{self.subnet}.{offset}"),
+        return machine_spec(
+            name,
+            role,
+            f"{self.subnet}.{offset}",
             mac=f"52:54:00:00:01:{offset:02x}",
             cpu=1,
             ram_mib=self.ram_mib,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from talosmith.plan.step import Action
@@ -12,6 +11,7 @@ from talosmith.providers.libvirt.connection import libvirt
 from talosmith.providers.libvirt.failures import NO_SUPPORT, code_of
 from talosmith.providers.libvirt.xml import parse
 from talosmith.steps.machines import CreateMachine, DestroyMachine, ForgetSeed, PowerOn, ResizeMachine
+from tests.machine_specs import with_settings
 from tests.unit.providers.libvirt_harness import OWNER, LibvirtHarness, TroubledHost
 
 _NOT_IN_TEST_DRIVER = ("updateDeviceFlags", "blockResize", "resize")  # asked for is all that can be seen of them
@@ -100,7 +100,7 @@ async def whole_life_is_as_shown(harness: LibvirtHarness) -> None:
     assert made_as_shown(ForgetSeed("w-1", host["forget-seed"])) == {"machine:forget-seed"}
 
     size, other = worker.disks_mib
-    grown = replace(worker, cpu=2, disks_mib=(size, 2 * other, other))
+    grown = with_settings(worker, cpu=2, disks_mib=(size, 2 * other, other))
     harness.connection.networkLookupByName(harness.section.network).destroy()
     await provider.resize(machine, grown)
     resized = made_as_shown(ResizeMachine("w-1", host_calls=host["resize"]))

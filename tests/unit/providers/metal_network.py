@@ -13,6 +13,7 @@ from talosmith.model.services import Image
 from talosmith.providers.contract import There
 from talosmith.providers.metal import MetalProvider
 from talosmith_lab.server.lab import LabServer
+from tests.machine_specs import spec_of
 
 OWNER = Owner("tested", "0123456789abcdef")
 
@@ -22,7 +23,7 @@ def node(name: str, ip: str, role: Role = "controlplane", *, mac: str | None = N
 
 
 def spec(of: Node) -> MachineSpec:
-    return MachineSpec(name=of.name, role=of.role, ip=of.ip, mac=of.mac, fingerprint=of.fingerprint or "")
+    return spec_of(of)
 
 
 async def until(holds: Callable[[], bool], seconds: float = 300.0) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +24,7 @@ from talosmith.providers.libvirt.preflight import _image, _kvm, _versions
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.store import Store
 from talosmith.providers.libvirt.trial import Trial
+from tests.machine_specs import with_settings
 from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
 
 LOGICAL = """<pool type='logical'><name>{name}</name><source><name>vg0</name></source>
@@ -126,7 +126,9 @@ async def test_room_in_the_pool(harness: LibvirtHarness) -> None:
     """The test driver's pool has 100 GiB; a machine takes two of them soon, and all that it was promised some day."""
 
     async def found(machines: int, disk_gib: int) -> Finding:
-        specs = [replace(harness.spec(f"w-{number}"), disks_mib=(disk_gib * 1024,)) for number in range(machines)]
+        specs = [
+            with_settings(harness.spec(f"w-{number}"), disks_mib=(disk_gib * 1024,)) for number in range(machines)
+        ]
         return next(one for one in await harness.provider().preflight(specs) if one.check == "storage pool")
 
     assert (await found(4, 20)).level == "ok"
@@ -263,7 +265,7 @@ async def test_a_card_that_somebody_has_plugged_elsewhere_stays_there(harness: L
     )
     (seen,) = await harness.provider().find()
     assert seen.outdated == ""
-    await harness.provider().resize(seen, replace(harness.spec("w-1"), ram_mib=256))
+    await harness.provider().resize(seen, with_settings(harness.spec("w-1"), ram_mib=256))
     assert "<interface type='direct'>" in harness.connection.lookupByUUIDString(machine.id).XMLDesc(0)
 
 
@@ -285,5 +287,5 @@ async def test_a_machine_that_goes_off_while_it_is_asked_to(
             domain.shutdown()
 
     monkeypatch.setattr(Machines, "must_be_ours", lambda *_: GoesOff())
-    changed = await harness.provider().resize(machine, replace(harness.spec("w-1"), ram_mib=256))
+    changed = await harness.provider().resize(machine, with_settings(harness.spec("w-1"), ram_mib=256))
     assert (changed.id, changed.ram_mib) == (machine.id, 256)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from ipaddress import ip_address
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from talosmith import load
+from talosmith.desired import target
 from talosmith.desired.nocloud import iso
 from talosmith.errors import Permanent, TalosmithError, Temporary
 from talosmith.model.machines import Machine, MachineSpec, Owner
@@ -24,6 +24,7 @@ from talosmith.steps import first_config
 from talosmith.steps.first_config import _console
 from talosmith.steps.machines import ResizeMachine
 from talosmith.steps.waiting import StoppedWaiting
+from tests.machine_specs import machine_spec, with_settings
 
 OWNER = Owner("dev", "0123456789abcdef")
 HEADER = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\ncontrolplane: 1\n"
@@ -38,31 +39,33 @@ def provider(folder: Path, text: str) -> LibvirtProvider:
 
 
 def spec(name: str = "cp-1") -> MachineSpec:
-    return MachineSpec(
-        name=name, role="controlplane", ip=ip_address("10.0.0.10"), cpu=2, ram_mib=2048, disks_mib=(100, 50)
-    )
+    return machine_spec(name, "controlplane", "10.0.0.10", cpu=2, ram_mib=2048, disks_mib=(100, 50))
+
+
+def wanted(folder: Path) -> MachineSpec:
+    cluster = load(folder)
+    return target.machine_spec(cluster, cluster.node("cp-1"))
 
 
 def test_the_image_is_the_factorys_unless_the_inventory_has_one(tmp_path: Path) -> None:
-    source = provider(tmp_path, "libvirt: {}\nimage: {extensions: [siderolabs/qemu-guest-agent]}\n")._wishes.image(
-        spec()
-    )
+    made = provider(tmp_path, "libvirt: {}\nimage: {extensions: [siderolabs/qemu-guest-agent]}\n")
+    source = made._wishes.image(wanted(tmp_path))
     assert source.place.startswith("https://factory.talos.dev/image/ce4c9805")
     assert source.place.endswith("/v1.13.9/nocloud-amd64.raw.xz")
     assert "siderolabs/qemu-guest-agent" in source.schematic
     assert source.schematic_url == "https://factory.talos.dev/schematics"
     checksum = "AB" * 32
     mine = provider(tmp_path, f"libvirt: {{image: /images/talos.raw, image_checksum: {checksum}}}\n")
-    source = mine._wishes.image(spec())
+    source = mine._wishes.image(wanted(tmp_path))
     assert (source.place, source.checksum, source.schematic) == ("/images/talos.raw", f"sha256:{'ab' * 32}", "")
 
 
 def test_the_seed_has_the_nodes_name_address_and_config(tmp_path: Path) -> None:
-    made = provider(tmp_path, "libvirt: {}\n")._wishes.seed(spec(), Secret("machine: {}\n"))
+    made = provider(tmp_path, "libvirt: {}\n")._wishes.seed(wanted(tmp_path), Secret("machine: {}\n"))
     assert b"machine: {}\n" in made and b"local-hostname: cp-1" in made
     assert b"- 10.0.0.10/24" in made and b"gateway4: 10.0.0.9" in made
     assert b"52:54:00:" in made, "Talos finds the interface by its MAC address"
-    waiting = provider(tmp_path, "libvirt: {}\n")._wishes.seed(spec(), None)
+    waiting = provider(tmp_path, "libvirt: {}\n")._wishes.seed(wanted(tmp_path), None)
     assert b"machine:" not in waiting and b"- 10.0.0.10/24" in waiting
     assert seed_iso("x", None, []) == iso({"meta-data": b"instance-id: x\nlocal-hostname: x\n"})
 
@@ -95,12 +98,12 @@ async def test_without_the_library_it_says_how_to_get_it(tmp_path: Path, monkeyp
 def test_only_what_needs_it_restarts_a_machine() -> None:
     machine = Machine(id="x", name="cp-1", role="controlplane", cpu=2, ram_mib=2048, disks_mib=(100, 50))
     assert not needs_restart(machine, spec())
-    assert not needs_restart(machine, replace(spec(), disks_mib=(200, 50)))
+    assert not needs_restart(machine, with_settings(spec(), disks_mib=(200, 50)))
     for change in ({"cpu": 4}, {"ram_mib": 1024}, {"disks_mib": (100, 50, 10)}):
-        assert needs_restart(machine, replace(spec(), **change))  # type: ignore[arg-type]
+        assert needs_restart(machine, with_settings(spec(), **change))  # type: ignore[arg-type]
     for less in ((99, 50), (100, 49), (100,)):
         with pytest.raises(Permanent):
-            refuse_less(machine, replace(spec(), disks_mib=less))
+            refuse_less(machine, with_settings(spec(), disks_mib=less))
 
 
 class Consoles:

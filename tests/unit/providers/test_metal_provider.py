@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from talosmith_lab import configure
 from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs
 from tests.loopback import free_network
+from tests.machine_specs import with_settings
 from tests.unit.providers.metal_network import OWNER, MetalHarness, node, spec, until
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +68,7 @@ async def test_nothing_is_made_switched_or_taken_away(server: LabServer) -> None
     harness = MetalHarness(server)
     provider = harness.provider()
     before = await harness.there()
-    stranger = replace(harness.spec("cp-1", "controlplane"), name="cp-9")
+    stranger = with_settings(harness.spec("cp-1", "controlplane"), name="cp-9")
     assert "cp-9" in str(await refusal(provider.create(stranger)))
     for one in await provider.find():
         await provider.destroy(one)

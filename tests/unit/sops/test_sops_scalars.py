@@ -11,7 +11,8 @@ import pytest
 from talosmith.errors import SecretsError
 from talosmith.model.secret import Secret
 from talosmith.sops import Timestamp
-from talosmith.sops.scalars import checked, from_text, resolve, text_of, type_of
+from talosmith.sops.scalars import checked, from_text, text_of, type_of
+from talosmith.yaml.go_words import resolve_for_sops as resolve
 
 
 @pytest.mark.parametrize(

@@ -159,11 +159,11 @@ LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" fo
         ("a: !!int x\n", "tag:yaml.org,2002:int"),
         ("a: !!binary /w==\n", "not text"),
         ("a: *missing\n", "alias \\*missing"),
-        ("a: &x [*x]\n", "alias \\*x"),
+        ("a: &x [*x]\n", "`\\*x` stands inside"),
         ("a: \x07\n", "characters that no YAML text may"),
         ("a: \ud800\n", "characters that no YAML text may"),
         (LAUGHS, "line [0-9]+.*unfold into too many values"),
-        ("a: " + "[" * 300 + "]" * 300, "too deep"),
+        ("a: " + "[" * 300 + "]" * 300, "nested deeper"),
     ],
 )
 def test_a_mistake_is_an_error_with_its_line(text: str, says: str) -> None:

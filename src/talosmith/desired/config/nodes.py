@@ -12,7 +12,7 @@ from yaml.nodes import ScalarNode as ScalarNode
 from yaml.nodes import SequenceNode as SequenceNode
 
 from talosmith.desired.config.problems import fail
-from talosmith.desired.config.schema.resolve import NULLS, resolve
+from talosmith.yaml.go_words import NULLS, resolve
 from talosmith.yaml.limits import LimitExceeded, check_limits
 
 _TEXT = "tag:yaml.org,2002:str"

@@ -15,6 +15,7 @@ from talosmith.desired.machine.links import (
 )
 from talosmith.desired.machine.storage import storage_documents, storage_fields
 from talosmith.model.cluster import Cluster, Node, Role
+from talosmith.model.versions import Version
 
 Document = dict[str, Any]
 
@@ -23,7 +24,8 @@ def node_documents(cluster: Cluster, node: Node, contract: Contract) -> list[Doc
     """The main document's fields first, then what stands beside it."""
     talos = contract.version
     machine = storage_fields(node, talos)
-    machine["install"] = {**machine.get("install", {}), "image": image_of(cluster, node).installer}
+    installer = image_of(node, cluster.talos_version, cluster.provider.platform).installer
+    machine["install"] = {**machine.get("install", {}), "image": installer}
     if node.kernel_modules:
         machine["kernel"] = {"modules": [{"name": name} for name in node.kernel_modules]}
     if node.labels:
@@ -66,11 +68,12 @@ def shared_documents(cluster: Cluster, role: Role, contract: Contract) -> list[D
     return [main]
 
 
-def image_of(cluster: Cluster, node: Node) -> ImageRequest:
+def image_of(node: Node, talos: Version, platform: str) -> ImageRequest:
+    """Containers are not installed; the field is only there because Talos has it."""
     image = node.image
     return ImageRequest(
-        version=cluster.talos_version,
-        platform=_image_platform(cluster),
+        version=talos,
+        platform="metal" if platform == "container" else platform,
         arch=node.arch,
         extensions=tuple(image.extensions),
         kernel_args=tuple(image.kernel_args),
@@ -78,12 +81,6 @@ def image_of(cluster: Cluster, node: Node) -> ImageRequest:
         schematic=image.schematic or "",
         factory=image.factory,
     )
-
-
-def _image_platform(cluster: Cluster) -> str:
-    """Containers are not installed; the field is only there because Talos has it."""
-    platform = cluster.provider.platform
-    return "metal" if platform == "container" else platform
 
 
 def _taint(text: str) -> tuple[str, str]:

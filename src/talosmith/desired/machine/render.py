@@ -99,7 +99,7 @@ def _options(cluster: Cluster, contract: Contract, node: Node) -> Options:
         cluster_name=cluster.name,
         endpoint=cluster.endpoint.url,
         kubernetes_version=str(cluster.kubernetes_version),
-        install_image=image_of(cluster, node).installer,
+        install_image=image_of(node, cluster.talos_version, cluster.provider.platform).installer,
         contract=contract,
         install_disk="",
         additional_sans=tuple(dict.fromkeys(names)),

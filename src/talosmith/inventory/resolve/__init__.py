@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from talosmith.inventory.findings import Finding
+from talosmith.inventory.layouts import layout_of
+from talosmith.inventory.layouts.layout import Layout
 from talosmith.inventory.parse import Path
 from talosmith.inventory.resolve.network import chosen_provider, resolve_endpoint, resolve_network
-from talosmith.inventory.resolve.nodes import GROUP, Place, entries, resolve_nodes
-from talosmith.inventory.schema import Inventory
+from talosmith.inventory.resolve.nodes import Place, entries, resolve_nodes
+from talosmith.inventory.schema import GROUP, Inventory
 from talosmith.model.cluster import Cluster, Node, Patch, Role
 from talosmith.model.services import Services
 from talosmith.model.settings import Cni, KubernetesSettings
@@ -37,6 +40,10 @@ class Resolved:
     inventory: Inventory
     places: tuple[Place, ...]  # in the order of the cluster's nodes
 
+    @property
+    def layout(self) -> Layout[Any]:
+        return layout_of(self.cluster.provider)
+
 
 class Unresolvable(Exception):
     """Something was not given and cannot be derived."""
@@ -49,10 +56,11 @@ class Unresolvable(Exception):
 def resolve(inventory: Inventory, patches: PatchSource) -> Resolved:
     findings: list[Finding] = []
     provider = chosen_provider(inventory)
-    network = resolve_network(inventory, provider)
-    placed = list(resolve_nodes(inventory, provider, network, patches, findings))
+    layout = layout_of(provider)
+    network = resolve_network(inventory, layout)
+    placed = list(resolve_nodes(inventory, layout, network, patches, findings))
     nodes = tuple(node for node, _ in placed)
-    endpoint = resolve_endpoint(inventory, provider, network, nodes, findings)
+    endpoint = resolve_endpoint(inventory, layout, network, nodes, findings)
     if endpoint is None or findings:
         raise Unresolvable(findings)
     cluster = Cluster(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_network
+from typing import Any
 
 from talosmith.inventory.findings import Finding, error
-from talosmith.inventory.numbers import lab_network_of
+from talosmith.inventory.layouts.layout import Layout
+from talosmith.inventory.numbers import address_at
 from talosmith.inventory.schema import Inventory
 from talosmith.model.cluster import Addressing, ClusterNetwork, Endpoint, Node
-from talosmith.model.providers import PROVIDERS, Aws, Lab, ProviderSection
-from talosmith.model.values import IpAddress, IpNetwork
-
-DOCKER_NETWORK = ip_network("10.5.0.0/24")
-LAB_VIP_OFFSET = 5
+from talosmith.model.providers import PROVIDERS, Lab, ProviderSection
 
 
 def chosen_provider(inventory: Inventory) -> ProviderSection:
@@ -21,16 +18,16 @@ def chosen_provider(inventory: Inventory) -> ProviderSection:
     return given[0] if given else Lab()
 
 
-def resolve_network(inventory: Inventory, provider: ProviderSection) -> ClusterNetwork:
+def resolve_network(inventory: Inventory, layout: Layout[Any]) -> ClusterNetwork:
     said = inventory.network
-    node_cidr = _node_cidr(inventory, provider)
+    node_cidr = layout.node_cidr(said.node_cidr, inventory.cluster_name)
     gateway, vip = said.gateway, said.vip
     if gateway is None and node_cidr is not None:
         gateway = address_at(node_cidr, 1)
-    if vip is None and said.endpoint is None and isinstance(provider, Lab) and node_cidr is not None:
-        vip = address_at(node_cidr, LAB_VIP_OFFSET) if _controlplanes(inventory) > 1 else None
+    if vip is None and said.endpoint is None:
+        vip = layout.vip(node_cidr, _controlplanes(inventory))
     addressing: Addressing = "static" if node_cidr is not None else "dhcp"
-    if provider.gives_addresses:
+    if layout.section.gives_addresses:
         addressing = "provider"
     return ClusterNetwork(
         node_cidr=node_cidr,
@@ -49,7 +46,7 @@ def resolve_network(inventory: Inventory, provider: ProviderSection) -> ClusterN
 
 def resolve_endpoint(
     inventory: Inventory,
-    provider: ProviderSection,
+    layout: Layout[Any],
     network: ClusterNetwork,
     nodes: tuple[Node, ...],
     findings: list[Finding],
@@ -60,28 +57,16 @@ def resolve_endpoint(
         return None
     if inventory.network.endpoint is not None:
         return _parse_endpoint(inventory.network.endpoint)
-    if isinstance(provider, Aws):
-        if provider.domain:
-            return Endpoint(f"k8s.{provider.domain}")
-        fix = "set `aws.domain` (the API is then at k8s.<domain>) or `network.endpoint`"
-        findings.append(error(("aws",), "the Kubernetes API has no name to be reached at", fix=fix))
+    host = layout.endpoint()
+    if isinstance(host, Finding):
+        findings.append(host)
         return None
+    if host:
+        return Endpoint(host)
     if network.vip is not None:
         return Endpoint(str(network.vip))
     first = next((node for node in nodes if node.role == "controlplane"), None)
     return Endpoint(str(first.ip)) if first else None  # that it could not be resolved is told already
-
-
-def address_at(network: IpNetwork, offset: int) -> IpAddress | None:
-    return network[offset] if 0 <= offset < network.num_addresses else None
-
-
-def _node_cidr(inventory: Inventory, provider: ProviderSection) -> IpNetwork | None:
-    if isinstance(provider, Aws):
-        return provider.vpc_cidr
-    if inventory.network.node_cidr is not None or not provider.gives_addresses:
-        return inventory.network.node_cidr
-    return ip_network(lab_network_of(inventory.cluster_name)) if isinstance(provider, Lab) else DOCKER_NETWORK
 
 
 def _controlplanes(inventory: Inventory) -> int:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from ipaddress import ip_network
 from typing import Any
 
 from talosmith.inventory.findings import Finding, error
-from talosmith.inventory.numbers import mac_of, number_of, vmid_of
+from talosmith.inventory.layouts.layout import Layout
+from talosmith.inventory.numbers import address_at, mac_of, number_of
 from talosmith.inventory.parse import Path
-from talosmith.inventory.resolve.network import address_at
-from talosmith.inventory.schema import Inventory, NodeGroup, NodeOverride, NodeSettings
+from talosmith.inventory.schema import GROUP, Inventory, NodeGroup, NodeOverride, NodeSettings
 from talosmith.model.cluster import ClusterNetwork, InstallDisk, Node, Patch, Role
 from talosmith.model.disks import DiskDevice, DiskSerial, DiskSize
-from talosmith.model.providers import Aws, ProviderSection, Proxmox
+from talosmith.model.providers import ProviderSection
 from talosmith.model.services import Image
 from talosmith.model.settings import DiskSelector
 from talosmith.model.values import IpAddress, IpNetwork
 
-GROUP: dict[Role, str] = {"controlplane": "controlplane", "worker": "workers"}
 PREFIX: dict[Role, str] = {"controlplane": "cp-", "worker": "w-"}
 DEFAULT_SIZES: dict[str, Any] = {"cpu": 2, "ram": 4096}
 DEFAULT_DISK_MIB = 20 * 1024
-SUBNET_BITS = 4  # an availability zone has a sixteenth of the VPC
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,7 @@ class Place:
 
 def resolve_nodes(
     inventory: Inventory,
-    provider: ProviderSection,
+    layout: Layout[Any],
     network: ClusterNetwork,
     patches: Callable[[str, Path, list[object]], tuple[Patch, ...]],
     findings: list[Finding],
@@ -54,9 +51,9 @@ def resolve_nodes(
     """Each node that can be resolved, and where it stands; what cannot goes to the findings."""
     for role, key in GROUP.items():
         group: NodeGroup = getattr(inventory, key)
-        maker = _Maker(inventory, provider, network, role, findings)
+        maker = _Maker(inventory, layout, network, role, findings)
         for name, own, path in entries(group, role):
-            said = _said(group, own, DEFAULT_SIZES if provider.sized else {})
+            said = _said(group, own, DEFAULT_SIZES if layout.section.sized else {})
             own_patches = patches(f"nodes/{name}", (*path, "patches"), (own.patches if own else None) or [])
             node = maker.node(name, path, said, own_patches)
             if node is not None:
@@ -106,21 +103,25 @@ class _Maker:
     def __init__(
         self,
         inventory: Inventory,
-        provider: ProviderSection,
+        layout: Layout[Any],
         network: ClusterNetwork,
         role: Role,
         findings: list[Finding],
     ) -> None:
         self.inventory = inventory
-        self.provider = provider
+        self.layout = layout
+        self.provider: ProviderSection = layout.section
         self.network = network
         self.role = role
         self.findings = findings
 
     def node(self, name: str, path: Path, said: dict[str, Any], patches: tuple[Patch, ...]) -> Node | None:
-        provider, network = self.provider, self.network
-        zone, subnet = self._place(name, path, said)
-        ip = said.get("ip") or self._address(name, path, subnet)
+        network, layout = self.network, self.layout
+        placement = layout.place(name, said.get("az"), path, network.node_cidr)
+        if isinstance(placement, Finding):
+            self.findings.append(placement)
+            return None
+        ip = said.get("ip") or self._address(name, path, placement.subnet)
         if ip is None:
             return None
         disk_mib, install_disk = self._disks(said.get("disk"), said.get("disk_selector"))
@@ -129,17 +130,17 @@ class _Maker:
             role=self.role,
             ip=ip,
             mac=said.get("mac_addr") or self._mac(name),
-            vmid=said.get("vmid") or self._vmid(name),
+            vmid=said.get("vmid") or layout.vmid(name, self.role),
             fingerprint=said.get("fingerprint"),
             cpu=said.get("cpu"),
             ram_mib=said.get("ram"),
             disk_mib=disk_mib,
             extra_disks_mib=tuple(said.get("extra_disks") or ()),
             install_disk=install_disk,
-            instance_type=said.get("instance_type")
-            or (getattr(provider.instance_type, GROUP[self.role]) if isinstance(provider, Aws) else None),
-            zone=zone,
-            subnet=subnet,
+            instance_type=said.get("instance_type") or layout.instance_type(self.role),
+            zone=placement.zone,
+            host=placement.host,
+            subnet=placement.subnet,
             arch=said.get("arch") or "amd64",
             image=self._image(said),
             mtu=said.get("mtu") or network.mtu,
@@ -155,26 +156,11 @@ class _Maker:
             patches=patches,
         )
 
-    def _place(self, name: str, path: Path, said: dict[str, Any]) -> tuple[str | None, IpNetwork | None]:
-        provider = self.provider
-        if not isinstance(provider, Aws):
-            return None, self.network.node_cidr
-        zone = said.get("az") or provider.azs[((number_of(name) or 1) - 1) % len(provider.azs)]
-        if zone not in provider.azs:
-            what = f"`{zone}` is not one of the cluster's availability zones"
-            self.findings.append(error((*path, "az"), what, fix=f"one of {', '.join(provider.azs)}"))
-            return None, None
-        vpc = provider.vpc_cidr
-        size = max(1, vpc.num_addresses >> SUBNET_BITS)
-        start = vpc.network_address + provider.azs.index(zone) * size
-        return zone, ip_network(f"{start}/{min(vpc.prefixlen + SUBNET_BITS, vpc.max_prefixlen)}")
-
     def _address(self, name: str, path: Path, subnet: IpNetwork | None) -> IpAddress | None:
         what, number = f"`{name}` has no address", number_of(name)
         if subnet is None:
-            if not isinstance(self.provider, Aws):
-                fix = "give it an `ip`, or set `network.node_cidr`"
-                self.findings.append(error(path, what, "there is no network to take one from", fix))
+            fix = "give it an `ip`, or set `network.node_cidr`"
+            self.findings.append(error(path, what, "there is no network to take one from", fix))
             return None
         if number is None:
             self.findings.append(error(path, what, "its name ends in no number to count from", "give it an `ip`"))
@@ -190,11 +176,6 @@ class _Maker:
 
     def _mac(self, name: str) -> str | None:
         return mac_of(name, self.role, self.inventory.mac_index) if self.provider.virtual else None
-
-    def _vmid(self, name: str) -> int | None:
-        if not isinstance(self.provider, Proxmox):
-            return None
-        return vmid_of(name, getattr(self.provider.vmid_base, GROUP[self.role]))
 
     def _disks(
         self, disk: DiskSize | DiskDevice | DiskSerial | None, selector: DiskSelector | None

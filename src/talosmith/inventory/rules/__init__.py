@@ -1,6 +1,7 @@
 """Rules across fields: each is one function that looks at the resolved cluster and says what is wrong with it.
 
-A new rule is one more function in `RULES`; a case in `tests/unit/inventory/cases/` proves it.
+A new rule is one more function in `RULES`, or in the layout of the provider that it is about; a case in
+`tests/unit/inventory/cases/` proves it.
 """
 
 from __future__ import annotations
@@ -46,16 +47,9 @@ RULES: tuple[Rule, ...] = (
     sizes.machines_can_boot,
     sizes.machines_have_room,
     sizes.disk_is_chosen_one_way,
-    sizes.metal_knows_its_disk,
-    providers.metal_knows_its_card,
-    providers.metal_search_is_bounded,
     providers.one_provider,
     providers.settings_fit_the_provider,
-    providers.libvirt_has_one_network,
-    providers.libvirt_image_is_proven,
-    providers.proxmox_is_trusted_one_way,
-    providers.aws_can_be_laid_out,
-    providers.lab_stays_on_loopback,
+    providers.layout_is_possible,
     providers.image_is_said_once,
     providers.dhcp_is_told,
     services.dns_is_complete,

@@ -9,10 +9,7 @@ from talosmith.inventory.parse import Path
 from talosmith.inventory.resolve import Place, Resolved
 from talosmith.inventory.rules.identity import twins
 from talosmith.model.cluster import Node
-from talosmith.model.providers import Aws
 from talosmith.model.values import IpAddress
-
-AWS_RESERVED = 4  # the first addresses of a subnet, and the last
 
 
 def addresses_differ(resolved: Resolved) -> Iterator[Finding]:
@@ -40,7 +37,7 @@ def addresses_are_usable(resolved: Resolved) -> Iterator[Finding]:
     network = resolved.cluster.network
     if network.node_cidr is None:
         return
-    aws = isinstance(resolved.cluster.provider, Aws)
+    layout = resolved.layout
     for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
         subnet = node.subnet or network.node_cidr
         path, ip = place.of("ip"), node.ip
@@ -51,8 +48,8 @@ def addresses_are_usable(resolved: Resolved) -> Iterator[Finding]:
             yield error(path, f"`{node.name}`: {ip} is the address of the network {subnet} itself")
         elif ip.version == 4 and ip == subnet.broadcast_address and subnet.prefixlen < 31:
             yield error(path, f"`{node.name}`: {ip} is the broadcast address of {subnet}")
-        elif aws and int(ip) - int(subnet.network_address) < AWS_RESERVED:
-            yield error(path, f"`{node.name}`: {ip} is reserved by AWS", "it keeps the first four of each subnet")
+        elif any(kept := layout.keeps(ip, subnet)):
+            yield error(path, f"`{node.name}`: {ip} {kept[0]}", kept[1])
         elif ip == network.gateway:
             yield error(path, f"`{node.name}`: {ip} is the gateway's address", fix="give the node another `ip`")
 

@@ -8,7 +8,6 @@ from itertools import combinations
 from talosmith.inventory.findings import Finding, error
 from talosmith.inventory.parse import Path
 from talosmith.inventory.resolve import Resolved
-from talosmith.model.providers import Aws
 from talosmith.model.values import IpNetwork
 
 NODE_MASK = {4: 24, 6: 64}  # the share of the pod network that Kubernetes gives each node
@@ -19,10 +18,8 @@ def networks_keep_apart(resolved: Resolved) -> Iterator[Finding]:
     all_of_them: list[tuple[str, Path, IpNetwork | None]] = [
         ("service", ("network", "svc_cidr"), network.svc_cidr),
         ("pod", ("network", "pod_cidr"), network.pod_cidr),
-        ("node", ("network", "node_cidr"), network.node_cidr),
+        ("node", resolved.layout.node_network, network.node_cidr),
     ]
-    if isinstance(resolved.cluster.provider, Aws):
-        all_of_them[2] = ("node", ("aws", "vpc_cidr"), network.node_cidr)
     for (noun, _, one), (other_noun, path, other) in combinations(all_of_them, 2):
         if one is None or other is None or one.version != other.version:
             continue

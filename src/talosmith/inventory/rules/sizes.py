@@ -8,7 +8,6 @@ from talosmith.inventory.findings import Finding, error, warning
 from talosmith.inventory.resolve import Resolved
 from talosmith.model.cluster import Role
 from talosmith.model.disks import DiskDevice, DiskSerial
-from talosmith.model.providers import Metal
 
 _FIRMWARE_MIB = 150  # what firmware and kernel keep of the memory a machine is given
 MINIMUM_RAM: dict[Role, int] = {"controlplane": 1848 - _FIRMWARE_MIB, "worker": 1024 - _FIRMWARE_MIB}
@@ -50,15 +49,3 @@ def disk_is_chosen_one_way(resolved: Resolved) -> Iterator[Finding]:
         if selected and isinstance(said, DiskDevice | DiskSerial):
             what = f"`{node.name}`: the disk to install on is given by `disk` and by `disk_selector`"
             yield error(place.of("disk_selector"), what, fix="keep one of the two")
-
-
-def metal_knows_its_disk(resolved: Resolved) -> Iterator[Finding]:
-    if not isinstance(resolved.cluster.provider, Metal):
-        return
-    for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
-        if node.install_disk is None:
-            sized = node.disk_mib is not None
-            what = f"`{node.name}`: which disk is Talos to be installed on?"
-            why = "a size does not tell one disk from another" if sized else ""
-            fix = "set `disk` to a device (/dev/nvme0n1) or to the disk's serial number, or use `disk_selector`"
-            yield error(place.of("disk"), what, why, fix)

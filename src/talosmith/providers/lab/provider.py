@@ -115,7 +115,7 @@ class LabProvider:
             "cpu": spec.cpu,
             "memory_mib": spec.ram_mib,
             "disk_sizes": [size * _MIB for size in spec.disks_mib] or None,
-            "version": spec.talos_version or None,
+            "version": str(spec.talos_version),
             "config": seed.reveal() if seed else None,
             "tags": self._owner.tags(spec.name, spec.role),
         }

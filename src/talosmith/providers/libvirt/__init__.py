@@ -29,13 +29,12 @@ def libvirt_provider(cluster: Cluster, section: Libvirt, owner: Owner) -> Libvir
         )
 
     def seed(spec: MachineSpec, config: Secret | None) -> bytes:
-        node = cluster.node(spec.name)
-        return seed_iso(spec.name, config, seed_networks(cluster, node))
+        return seed_iso(spec.name, config, seed_networks(spec.network, spec.node))
 
     def image(spec: MachineSpec) -> Source:
         if section.image:
             return Source(section.image, section.image_checksum or "")
-        request = image_of(cluster, cluster.node(spec.name))
+        request = image_of(spec.node, spec.talos_version, section.platform)
         schematic = "" if request.schematic else Schematic(request.extensions, request.kernel_args).to_text()
         place = request.url(request.disk_image)
         return Source(place, section.image_checksum or "", schematic, f"https://{request.factory}/schematics")

@@ -29,7 +29,6 @@ def how_of(node: str) -> How:
         manager="kubelet",
         user=f"system:node:{node}",
         groups=("system:nodes", "system:authenticated"),
-        field_validation="Ignore",
     )
 
 

@@ -16,7 +16,7 @@ from talosmith_lab.nodeconfig import NodeConfig
 
 _SYSTEM = "kube-system"
 _RBAC = "rbac.authorization.k8s.io"
-_HOW = How(manager="talos", user="apiserver-kubelet-client", groups=("system:masters",), field_validation="Ignore")
+_HOW = How(manager="talos", user="apiserver-kubelet-client", groups=("system:masters",))
 _CORE_FILE = """.:53 {{
     errors
     health {{

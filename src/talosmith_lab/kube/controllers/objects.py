@@ -18,7 +18,6 @@ STATEFUL_SET = find("apps/v1", "StatefulSet")
 DAEMON_SET = find("apps/v1", "DaemonSet")
 REVISION = find("apps/v1", "ControllerRevision")
 JOB = find("batch/v1", "Job")
-CRON_JOB = find("batch/v1", "CronJob")
 BUDGET = find("policy/v1", "PodDisruptionBudget")
 
 MIRROR = "kubernetes.io/config.mirror"

@@ -26,7 +26,7 @@ from talosmith_lab.kube.how import How
 from talosmith_lab.kube.kinds import Kind, Obj
 
 _SCHEDULER = "default-scheduler"
-_HOW = How(manager="kube-scheduler", user="system:kube-scheduler", field_validation="Ignore")
+_HOW = How(manager="kube-scheduler", user="system:kube-scheduler")
 _NO_VICTIMS = "No preemption victims found for incoming pod."
 _NO_HELP = "Preemption is not helpful for scheduling."
 

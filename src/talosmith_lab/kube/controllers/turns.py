@@ -5,7 +5,6 @@ from __future__ import annotations
 from talosmith_lab.kube.cluster import kubernetes_of
 from talosmith_lab.kube.controllers.accounts import Accounts
 from talosmith_lab.kube.controllers.budgets import Budgets
-from talosmith_lab.kube.controllers.cron_jobs import CronJobs
 from talosmith_lab.kube.controllers.daemon_sets import DaemonSets
 from talosmith_lab.kube.controllers.deployments import Deployments
 from talosmith_lab.kube.controllers.endpoints import ServiceEndpoints
@@ -82,7 +81,6 @@ def _controllers(work: Work) -> list[Controller]:
         DaemonSets(work),
         StatefulSets(work),
         Jobs(work),
-        CronJobs(work),
         Budgets(work),
         ServiceEndpoints(work),
         Signing(work),

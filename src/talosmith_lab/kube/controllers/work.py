@@ -33,7 +33,6 @@ MANAGER = How(
     manager="kube-controller-manager",
     user="system:kube-controller-manager",
     groups=("system:masters",),
-    field_validation="Ignore",
 )
 
 

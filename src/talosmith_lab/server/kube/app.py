@@ -128,7 +128,7 @@ def _answer(call: Call, user: User) -> Answer | Awaitable[None]:
     if route.verb not in kind.verbs or _is_nowhere(route, namespaced=kind.namespaced):
         raise no_such_method()
     if reviews.is_review(kind):
-        body = call.object(kind, call.how(user))
+        body = call.object(kind)
         made = reviews.answer(call.kubernetes, kind, body, user, route.namespace, call.by_token)
         return formats.answer(made, call.form, 201)
     return objects.act(call, kind, route, user)

@@ -140,7 +140,6 @@ def paths(kinds: Kinds) -> list[str]:
 
 
 def openapi_document(kubernetes: Kubernetes, path: str) -> Obj | None:
-    kinds, schemas = kubernetes.kinds, kubernetes.schemas
     if path == "/openapi/v3":
-        return openapi.index(kinds, schemas)
-    return openapi.document(path.removeprefix("/openapi/v3/"), kinds, schemas)
+        return openapi.index(kubernetes.kinds)
+    return openapi.document(path.removeprefix("/openapi/v3/"), kubernetes.kinds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +93,6 @@ class Call:
             user=user.name,
             groups=user.groups,
             dry_run=query.get("dryRun") == "All",
-            field_validation=query.get("fieldValidation", "") or "Warn",
             warnings=self.warnings,
         )
 
@@ -123,16 +121,16 @@ class Call:
             raise _unknown_format(content_type)
         return self.request.body
 
-    def object(self, kind: Kind, how: How) -> Obj:
+    def object(self, kind: Kind) -> Obj:
         text = self.body()
-        obj = shapes.read(self.kubernetes, kind, text, how)
+        obj = shapes.read(kind, text)
         if kind.custom:
             asking.check_kind_given(kind, obj, text)
         return obj
 
-    def named_object(self, kind: Kind, name: str, how: How) -> Obj:
+    def named_object(self, kind: Kind, name: str) -> Obj:
         """An object for a path that has its name already."""
-        obj = self.object(kind, how)
+        obj = self.object(kind)
         asking.check_name(obj, name)
         obj.setdefault("metadata", {}).setdefault("name", name)
         return obj
@@ -161,11 +159,6 @@ class Call:
         if self.form.shape.startswith(formats.PARTIAL):
             return formats.answer(formats.partial(obj), self.form, code)
         return formats.answer(obj, self.form, code)
-
-
-def checked(how: How) -> How:
-    """Fields were looked at as the text was read."""
-    return dataclasses.replace(how, field_validation="Ignore")
 
 
 def _unknown_format(content_type: str) -> ApiError:

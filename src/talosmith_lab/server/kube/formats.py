@@ -17,7 +17,7 @@ from talosmith_lab.server.kube.http import Answer, Request
 
 JSON, YAML = "application/json", "application/yaml"
 PARTIAL = "PartialObjectMetadata"
-_TAKEN = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+_TAKEN = "application/json, application/yaml"
 _META_SHAPES = ("Table", PARTIAL, f"{PARTIAL}List")
 _META_VERSIONS = ("v1", "v1beta1")
 _OPENAPI_V2 = "application/com.github.proto-openapi.spec.v2"

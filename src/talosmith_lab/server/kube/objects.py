@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from talosmith_lab.kube import components
 from talosmith_lab.kube.access import User
 from talosmith_lab.kube.api import How
-from talosmith_lab.kube.errors import ApiError, not_found
+from talosmith_lab.kube.errors import ApiError
 from talosmith_lab.kube.kinds import Kind
 from talosmith_lab.server.kube import asking, formats
-from talosmith_lab.server.kube.call import Call, checked
+from talosmith_lab.server.kube.call import Call
 from talosmith_lab.server.kube.http import Answer
 from talosmith_lab.server.kube.routes import Route
 from talosmith_lab.server.kube.streams import WatchStream, expired
 
 _DEPRECATED = {
     "endpoints": ("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",),
-    "componentstatuses": ("v1 ComponentStatus is deprecated in v1.19+",),
 }
 
 
 def act(call: Call, kind: Kind, route: Route, user: User) -> Answer | Awaitable[None]:
     api, namespace = call.api, route.namespace if kind.namespaced else ""
     call.warnings += _DEPRECATED.get(kind.resource, ())
-    if kind.resource == components.RESOURCE:
-        return _components(call, kind, route)
     if route.verb == "get":
         stored = api.stored(kind, route.name, namespace)
         return Answer(200, stored.value + b"\n") if call.form.is_plain else call.shown(kind, stored.obj)
@@ -35,10 +31,10 @@ def act(call: Call, kind: Kind, route: Route, user: User) -> Answer | Awaitable[
         return _watched(call, kind, namespace, route.name)
     how = call.how(user)
     if route.verb == "create":
-        return call.shown(kind, api.create(kind, call.object(kind, how), namespace, how=checked(how)), 201)
+        return call.shown(kind, api.create(kind, call.object(kind), namespace, how=how), 201)
     if route.verb == "update":
-        obj = call.named_object(kind, route.name, how)
-        return call.shown(kind, api.update(kind, obj, namespace, how=checked(how)))
+        obj = call.named_object(kind, route.name)
+        return call.shown(kind, api.update(kind, obj, namespace, how=how))
     if route.verb == "patch":
         return patched(call, kind, route, namespace, "", how)
     options = asking.delete_options(call.request, call.body())
@@ -48,21 +44,6 @@ def act(call: Call, kind: Kind, route: Route, user: User) -> Answer | Awaitable[
     labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
     gone = api.delete_collection(kind, namespace, labels=labels, fields=fields, options=options, how=how)
     return formats.answer(gone, call.form)
-
-
-def _components(call: Call, kind: Kind, route: Route) -> Answer:
-    items = components.statuses()
-    if route.verb == "get":
-        found = next((one for one in items if one["metadata"]["name"] == route.name), None)
-        if found is None:
-            raise not_found(kind, route.name)
-        return call.shown(kind, found)
-    if call.form.shape == "Table":
-        return formats.answer(call.tables.table(kind, items, {}), call.form)
-    bare = [{name: value for name, value in one.items() if name not in ("kind", "apiVersion")} for one in items]
-    return formats.answer(
-        {"kind": kind.listed_as, "apiVersion": kind.api_version, "metadata": {}, "items": bare}, call.form
-    )
 
 
 def patched(call: Call, kind: Kind, route: Route, namespace: str, subresource: str, how: How) -> Answer:

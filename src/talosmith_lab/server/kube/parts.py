@@ -10,7 +10,7 @@ from talosmith_lab.kube.api import How
 from talosmith_lab.kube.errors import bad_request, no_such_method, no_such_resource
 from talosmith_lab.kube.kinds import Kind
 from talosmith_lab.server.kube import formats
-from talosmith_lab.server.kube.call import Call, checked
+from talosmith_lab.server.kube.call import Call
 from talosmith_lab.server.kube.http import Answer
 from talosmith_lab.server.kube.objects import patched
 from talosmith_lab.server.kube.routes import Route
@@ -36,8 +36,8 @@ def act(call: Call, kind: Kind, route: Route, user: User) -> Answer | Awaitable[
     if route.verb == "patch":
         return patched(call, kind, route, namespace, route.subresource, how)
     if route.verb == "update":
-        obj = call.named_object(kind, route.name, how)
-        return call.shown(kind, api.update(kind, obj, namespace, subresource=route.subresource, how=checked(how)))
+        obj = call.named_object(kind, route.name)
+        return call.shown(kind, api.update(kind, obj, namespace, subresource=route.subresource, how=how))
     raise no_such_method()
 
 

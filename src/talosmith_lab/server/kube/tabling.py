@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from talosmith_lab.kube import crds
 from talosmith_lab.kube.cluster import Kubernetes
 from talosmith_lab.kube.kinds import Kind, Obj
 from talosmith_lab.kube.tables import table
@@ -16,8 +15,6 @@ class Tables:
     include: str = "Metadata"  # what of the objects comes with the rows
 
     def table(self, kind: Kind, items: list[Obj], metadata: Obj) -> Obj:
-        definition = crds.definition_of(self.kubernetes, kind)
-        now = self.kubernetes.world.now()
-        made = table(kind, items, crd=definition, include=self.include, now=now)
+        made = table(kind, items, include=self.include, now=self.kubernetes.world.now())
         made["metadata"] = {**made.get("metadata", {}), **metadata}
         return made

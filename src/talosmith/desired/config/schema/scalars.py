@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from talosmith import govalues
 from talosmith.desired.config.schema.gourl import parse_url
-from talosmith.desired.config.schema.resolve import resolve
+from talosmith.yaml.go_words import resolve
 
 Merge = Literal[
     "set",  # the patch's value wins unless it is empty

@@ -1,0 +1,69 @@
+"""What resolving and the rules ask of a provider, and the answers of one that leaves everything to the inventory.
+
+Pure, and beside the inventory instead of in providers/: an inventory is read without the libraries of its provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from talosmith.inventory.findings import Finding
+from talosmith.inventory.parse import Path
+from talosmith.model.cluster import Role
+from talosmith.model.providers import ProviderSection
+from talosmith.model.values import IpAddress, IpNetwork
+
+if TYPE_CHECKING:
+    from talosmith.inventory.resolve import Resolved
+
+Section = TypeVar("Section", bound=ProviderSection)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a machine goes: the network its address is counted from, and the zone or the host it runs in."""
+
+    subnet: IpNetwork | None
+    zone: str | None = None
+    host: str | None = None
+
+
+class Layout(Generic[Section]):
+    settings: ClassVar[frozenset[str]] = frozenset()  # of nodes: those that not every provider knows what to do with
+    node_network: ClassVar[Path] = ("network", "node_cidr")  # where the inventory says which network nodes are in
+    dhcp_advice: ClassVar[str] = "reserve each node's `ip` for its MAC address, which `talosmith show` lists"
+    rules: ClassVar[tuple[Callable[[Any, Resolved], Iterator[Finding]], ...]] = ()  # methods: what it could not do
+    # How values come about that the inventory does not say; `{numbered}`: by the number or the hash of the name.
+    origins: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    def __init__(self, section: Section) -> None:
+        self.section = section
+
+    def node_cidr(self, said: IpNetwork | None, cluster_name: str) -> IpNetwork | None:
+        """The network of all nodes."""
+        return said
+
+    def vip(self, node_cidr: IpNetwork | None, controlplanes: int) -> IpAddress | None:
+        """The floating address of the Kubernetes API, where the inventory says nothing of it."""
+        return None
+
+    def endpoint(self) -> str | Finding:
+        """The host of the Kubernetes API; empty: the VIP, or the only control plane."""
+        return ""
+
+    def place(self, name: str, zone: str | None, path: Path, node_cidr: IpNetwork | None) -> Placement | Finding:
+        """Of the node `name` at `path` of the inventory, which asks for this zone."""
+        return Placement(node_cidr)
+
+    def instance_type(self, role: Role) -> str | None:
+        return None
+
+    def vmid(self, name: str, role: Role) -> int | None:
+        return None
+
+    def keeps(self, ip: IpAddress, subnet: IpNetwork) -> tuple[str, str]:
+        """What the provider keeps an address for, and why; empty if nodes may have it."""
+        return "", ""
