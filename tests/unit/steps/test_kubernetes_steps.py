@@ -12,13 +12,13 @@ from talosmith.kube import Credentials as KubeCredentials
 from talosmith.steps.files import WriteKubeconfig, WriteTalosconfig
 from talosmith.steps.kubernetes import ControlPlaneUp, DeleteNode, Drain, Uncordon
 from talosmith.steps.removal import ResetNode
-from talosmith.steps.waiting import StoppedWaiting
 from talosmith.talos import Credentials, NotTrusted, TooSlow
+from talosmith.waiting import StoppedWaiting
 from tests.unit.steps.conftest import NewWorld
 from tests.unit.steps.fake_kube import pod
 from tests.unit.steps.fake_world import World
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("clock")]
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 @pytest.fixture
