@@ -19,60 +19,26 @@ tried again where asking twice is harmless, of the next control plane.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from talosmith.lazy import lookup
 
 if TYPE_CHECKING:
-    from talosmith.kube.applying import Applied, Change, NotApplied, apply, wait_until_served
-    from talosmith.kube.caller import Limits
-    from talosmith.kube.client import KubeClient, Listed, Written
-    from talosmith.kube.conditions import Awaited, Verdict, condition_met, established, exists, gone, ready
-    from talosmith.kube.credentials import Credentials
-    from talosmith.kube.draining import Blocked, Drained, Forecast, NotDrained, drain, simulate_drain
-    from talosmith.kube.errors import (
-        AlreadyExists,
-        Changed,
-        ClockMismatch,
-        Conflict,
-        Denied,
-        Expired,
-        Failed,
-        FieldConflict,
-        Invalid,
-        KubeError,
-        NoConnection,
-        NotFound,
-        NotInTime,
-        NotKubernetes,
-        NotReady,
-        NotServed,
-        NotTrusted,
-        Protected,
-        Refused,
-        TooLarge,
-        TooSlow,
-        Unreachable,
-    )
-    from talosmith.kube.health import ApiHealth, api_health
-    from talosmith.kube.manifests import read
-    from talosmith.kube.nodes import (
-        KubeNode,
-        Taint,
-        add_taint,
-        cordon,
-        delete_node,
-        find_node,
-        list_nodes,
-        nodes_ready,
-        remove_taint,
-        set_labels,
-        uncordon,
-    )
-    from talosmith.kube.objects import Object, Ref
-    from talosmith.kube.pods import Budget, Pod
-    from talosmith.kube.serving_certificates import ExpectedNode, Judged, approve_serving_certificates, judge
-    from talosmith.kube.waiting import Progress, wait
-    from talosmith.kube.watching import Event, Snapshot, follow
+    from talosmith.kube.applying import *
+    from talosmith.kube.caller import *
+    from talosmith.kube.client import *
+    from talosmith.kube.conditions import *
+    from talosmith.kube.credentials import *
+    from talosmith.kube.draining import *
+    from talosmith.kube.errors import *
+    from talosmith.kube.health import *
+    from talosmith.kube.manifests import *
+    from talosmith.kube.nodes import *
+    from talosmith.kube.objects import *
+    from talosmith.kube.pods import *
+    from talosmith.kube.serving_certificates import *
+    from talosmith.kube.waiting import *
+    from talosmith.kube.watching import *
 
 _HOMES = {  # which module has which names
     "applying": "Applied Change NotApplied apply wait_until_served",
@@ -98,85 +64,4 @@ _HOMES = {  # which module has which names
     "waiting": "Progress wait",
     "watching": "Event Snapshot follow",
 }
-__all__ = [
-    "AlreadyExists",
-    "ApiHealth",
-    "Applied",
-    "Awaited",
-    "Blocked",
-    "Budget",
-    "Change",
-    "Changed",
-    "ClockMismatch",
-    "Conflict",
-    "Credentials",
-    "Denied",
-    "Drained",
-    "Event",
-    "ExpectedNode",
-    "Expired",
-    "Failed",
-    "FieldConflict",
-    "Forecast",
-    "Invalid",
-    "Judged",
-    "KubeClient",
-    "KubeError",
-    "KubeNode",
-    "Limits",
-    "Listed",
-    "NoConnection",
-    "NotApplied",
-    "NotDrained",
-    "NotFound",
-    "NotInTime",
-    "NotKubernetes",
-    "NotReady",
-    "NotServed",
-    "NotTrusted",
-    "Object",
-    "Pod",
-    "Progress",
-    "Protected",
-    "Ref",
-    "Refused",
-    "Snapshot",
-    "Taint",
-    "TooLarge",
-    "TooSlow",
-    "Unreachable",
-    "Verdict",
-    "Written",
-    "add_taint",
-    "api_health",
-    "apply",
-    "approve_serving_certificates",
-    "condition_met",
-    "cordon",
-    "delete_node",
-    "drain",
-    "established",
-    "exists",
-    "find_node",
-    "follow",
-    "gone",
-    "judge",
-    "list_nodes",
-    "nodes_ready",
-    "read",
-    "ready",
-    "remove_taint",
-    "set_labels",
-    "simulate_drain",
-    "uncordon",
-    "wait",
-    "wait_until_served",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Imported when first asked for: who needs an error only does not wait for the rest."""
-    for home, names in _HOMES.items():
-        if name in names.split():
-            return getattr(import_module(f"{__name__}.{home}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lookup(__name__, _HOMES)

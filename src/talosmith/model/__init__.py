@@ -5,15 +5,16 @@ Names are looked up when they are first used: who needs a `Secret` only does not
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from talosmith.lazy import lookup
 
 if TYPE_CHECKING:
-    from talosmith.model.cluster import Cluster, ClusterNetwork, Endpoint, InstallDisk, Node, Patch, Role
-    from talosmith.model.providers import PROVIDERS, ProviderSection
-    from talosmith.model.secret import Secret
-    from talosmith.model.services import Image, Services
-    from talosmith.model.versions import Version
+    from talosmith.model.cluster import *
+    from talosmith.model.providers import *
+    from talosmith.model.secret import *
+    from talosmith.model.services import *
+    from talosmith.model.versions import *
 
 _HOMES = {  # which module has which names
     "cluster": "Cluster ClusterNetwork Endpoint InstallDisk Node Patch Role",
@@ -22,25 +23,4 @@ _HOMES = {  # which module has which names
     "services": "Image Services",
     "versions": "Version",
 }
-__all__ = [
-    "PROVIDERS",
-    "Cluster",
-    "ClusterNetwork",
-    "Endpoint",
-    "Image",
-    "InstallDisk",
-    "Node",
-    "Patch",
-    "ProviderSection",
-    "Role",
-    "Secret",
-    "Services",
-    "Version",
-]
-
-
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names.split():
-            return getattr(import_module(f"{__name__}.{home}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lookup(__name__, _HOMES)

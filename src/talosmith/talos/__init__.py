@@ -27,45 +27,29 @@ dataclasses.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from talosmith.lazy import lookup
 
 if TYPE_CHECKING:
-    from talosmith.talos.address import Address
-    from talosmith.talos.client import MaintenanceClient, TalosClient
-    from talosmith.talos.configuration import Applied, ApplyMode
-    from talosmith.talos.credentials import Credentials
-    from talosmith.talos.errors import (
-        AlreadyExists,
-        ClockMismatch,
-        Denied,
-        Failed,
-        InMaintenance,
-        Invalid,
-        NotFound,
-        NotInMaintenance,
-        NotReady,
-        NotTalos,
-        NotTrusted,
-        Refused,
-        TalosError,
-        TooLarge,
-        TooSlow,
-        Unreachable,
-        Unsupported,
-    )
-    from talosmith.talos.etcd import EtcdAlarm, EtcdMember, EtcdStatus
-    from talosmith.talos.events import Event
-    from talosmith.talos.grpc.caller import Limits
-    from talosmith.talos.lifecycle import Image, Store
-    from talosmith.talos.node import TalosNode
-    from talosmith.talos.power import RebootMode, Wipe
-    from talosmith.talos.resources import Change, ChangeKind, Resource
-    from talosmith.talos.services import Container, Service
-    from talosmith.talos.snapshot import Snapshot
-    from talosmith.talos.sweeping import Swept, sweep
-    from talosmith.talos.system import Disk, Memory, Mount, TimeReading, Version
-    from talosmith.talos.views import Diagnostic, Link, LinkAddress, MachineStatus, Member, TimeStatus, Unmet
+    from talosmith.talos.address import *
+    from talosmith.talos.client import *
+    from talosmith.talos.configuration import *
+    from talosmith.talos.credentials import *
+    from talosmith.talos.errors import *
+    from talosmith.talos.etcd import *
+    from talosmith.talos.events import *
+    from talosmith.talos.grpc.caller import *
+    from talosmith.talos.lifecycle import *
+    from talosmith.talos.node import *
+    from talosmith.talos.power import *
+    from talosmith.talos.resources import *
+    from talosmith.talos.services import *
+    from talosmith.talos.snapshot import *
+    from talosmith.talos.sweeping import Swept as Swept
+    from talosmith.talos.sweeping import sweep as sweep
+    from talosmith.talos.system import *
+    from talosmith.talos.views import *
 
 _HOMES = {  # which module has which names
     "address": "Address",
@@ -89,66 +73,4 @@ _HOMES = {  # which module has which names
     "system": "Disk Memory Mount TimeReading Version",
     "views": "Diagnostic Link LinkAddress MachineStatus Member TimeStatus Unmet",
 }
-__all__ = [
-    "Address",
-    "AlreadyExists",
-    "Applied",
-    "ApplyMode",
-    "Change",
-    "ChangeKind",
-    "ClockMismatch",
-    "Container",
-    "Credentials",
-    "Denied",
-    "Diagnostic",
-    "Disk",
-    "EtcdAlarm",
-    "EtcdMember",
-    "EtcdStatus",
-    "Event",
-    "Failed",
-    "Image",
-    "InMaintenance",
-    "Invalid",
-    "Limits",
-    "Link",
-    "LinkAddress",
-    "MachineStatus",
-    "MaintenanceClient",
-    "Member",
-    "Memory",
-    "Mount",
-    "NotFound",
-    "NotInMaintenance",
-    "NotReady",
-    "NotTalos",
-    "NotTrusted",
-    "RebootMode",
-    "Refused",
-    "Resource",
-    "Service",
-    "Snapshot",
-    "Store",
-    "Swept",
-    "TalosClient",
-    "TalosError",
-    "TalosNode",
-    "TimeReading",
-    "TimeStatus",
-    "TooLarge",
-    "TooSlow",
-    "Unmet",
-    "Unreachable",
-    "Unsupported",
-    "Version",
-    "Wipe",
-    "sweep",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Imported when first asked for: who needs the messages only, or an error, does not wait for the rest."""
-    for home, names in _HOMES.items():
-        if name in names.split():
-            return getattr(import_module(f"{__name__}.{home}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lookup(__name__, _HOMES)

@@ -8,13 +8,13 @@ from typing import Any
 from talosmith.model.resources import Resource, ResourceKey
 from talosmith.plan.step import Action
 from talosmith.providers.base import Known, capabilities
-from talosmith.providers.libvirt.calls import CHANGING, READING, function_of
 from talosmith.providers.libvirt.connection import libvirt
 from talosmith.providers.libvirt.failures import NO_SUPPORT, code_of
 from talosmith.providers.libvirt.xml import parse
 from talosmith.steps.machines import CreateMachine, DestroyMachine, ForgetSeed, PowerOn, ResizeMachine
 from talosmith.steps.resources import CreateResource, DeleteResource, UpdateResource
 from tests.machine_specs import with_settings
+from tests.unit.providers.libvirt_functions import CHANGING, READING, function_of
 from tests.unit.providers.libvirt_harness import LibvirtHarness, TroubledHost
 
 _NOT_IN_TEST_DRIVER = ("updateDeviceFlags", "blockResize", "resize")  # asked for is all that can be seen of them

@@ -16,7 +16,6 @@ from talosmith.inventory import load
 from talosmith.model.providers import Libvirt
 from talosmith.operations import up
 from talosmith.providers.libvirt import calls
-from talosmith.providers.libvirt.calls import CHANGING, READING
 from talosmith.providers.libvirt.connection import libvirt
 from talosmith.providers.libvirt.networks import wanted
 from talosmith.report.plan import as_text
@@ -24,6 +23,7 @@ from talosmith.report.style import Style
 from talosmith.session import Session
 from talosmith.steps.machines import DestroyMachine, ForgetSeed
 from tests.lab.lab_worlds import quick_bundle
+from tests.unit.providers.libvirt_functions import CHANGING, READING
 from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
 from tests.unit.providers.libvirt_recording import MADE, RecordingHost, made_as_shown, whole_life_is_as_shown
 
