@@ -32,7 +32,7 @@ _LIMIT = 60  # seconds in which a run is over, or hangs
 _OURS = """
 import sys, time
 from pathlib import Path
-import anyio
+import asyncio
 from talosmith.cli import operating
 from talosmith.cli.options import Output
 from talosmith.observed.world import NodeSeen, Observed, Unknown
@@ -72,7 +72,7 @@ async def main(folder, action):
         code = await carry_out(session, plan, Output.TEXT, again="")
         assert code == 0, code
 
-anyio.run(main, Path(sys.argv[1]), sys.argv[2])
+asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
 """
 
 

@@ -19,8 +19,19 @@ from talosmith.desired.config.load import load as load_config
 from talosmith.desired.target import Desired, config_digest
 from talosmith.inventory import load
 from talosmith.model.machines import Machine
+from talosmith.model.resources import Resource, ResourceKey, ResourceSpec
 from talosmith.model.secret import Secret
-from talosmith.observed.world import EtcdMemberSeen, EtcdSeen, KubeNodeSeen, NodeSeen, Observed, Unknown
+from talosmith.observed.resources import compare
+from talosmith.observed.world import (
+    EtcdMemberSeen,
+    EtcdSeen,
+    KubeNodeSeen,
+    NodeSeen,
+    Observed,
+    ResourcesSeen,
+    Unknown,
+)
+from tests.cloud import Backend, Cloud
 
 BASE = {
     "cluster_name": "t",
@@ -54,7 +65,9 @@ def desired(inventory: Mapping[str, Any]) -> Desired:
     return _desired(yaml.safe_dump({**BASE, **inventory}))
 
 
-def observed(wanted: Desired, told: Mapping[str, Any], *, etcd: Mapping[str, Any], api: bool | None) -> Observed:
+def observed(
+    wanted: Desired, told: Mapping[str, Any], *, etcd: Mapping[str, Any], api: bool | None, resources: Any = None
+) -> Observed:
     """`told`: nodes by name; those that are not told of are gone. Names that the inventory lacks become `others`."""
     states = {name: _state(told.get(name, "gone")) for name in dict.fromkeys([*wanted.nodes, *told])}
     leading = [name for name in states if _leads(wanted, name)]
@@ -69,7 +82,33 @@ def observed(wanted: Desired, told: Mapping[str, Any], *, etcd: Mapping[str, Any
         nodes={name: nodes[name] for name in wanted.nodes},
         others={name: seen for name, seen in nodes.items() if name not in wanted.nodes},
         kubernetes=kubernetes,
+        resources=_resources(wanted, resources),
     )
+
+
+def _resources(wanted: Desired, told: Any) -> ResourcesSeen | Unknown | None:
+    """What exists of the cloud of `tests/cloud.py` and besides, such as `subnet/a: {cidr: 10.9.9.0/24}`.
+
+    `there`: as it is wanted; `foreign`: not this cluster's. None: the provider has no resources.
+    """
+    if told is None or told == "unknown":
+        return None if told is None else Unknown("the provider does not answer")
+    cloud = Cloud(wanted.owner, Backend(), tuple(node.name for node in wanted.controlplanes))
+    specs = {one.key: one for one in cloud.resources()}
+    found = []
+    for place, state in told.items():
+        key = ResourceKey(*place.split("/"))
+        spec = specs.get(key) or ResourceSpec(kind=key.kind, name=key.name, settings={})
+        more = dict(state) if isinstance(state, dict) else {}
+        about: dict[str, Any] = {"needs": spec.needs, "members": spec.members, "shared": spec.shared}
+        about |= {name: more.pop(name) for name in ("used_by", "shared") if name in more}
+        about |= (
+            {"needs": tuple(ResourceKey(*one.split("/")) for one in more.pop("needs"))} if "needs" in more else {}
+        )
+        tags = {} if state == "foreign" else wanted.owner.resource_tags
+        settings = {**spec.settings, **more, **({"dns": False} if state == "foreign" else {})}
+        found.append(Resource(id=place, kind=key.kind, name=key.name, settings=settings, tags=tags, **about))
+    return compare(wanted, cloud, found)
 
 
 def _state(told: Any) -> dict[str, Any]:

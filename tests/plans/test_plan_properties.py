@@ -44,6 +44,14 @@ etcds = st.fixed_dictionaries(
     {"still": st.lists(st.sampled_from(names[:6])), "alarms": st.sampled_from([[], ["nospace"]])}
 )
 apis = st.sampled_from([None, True, False])
+places = ["network/main", "subnet/a", "image/talos", "balancer/api", "group/api", "network/old"]
+resource_worlds = st.one_of(
+    st.just("unknown"),
+    st.dictionaries(
+        st.sampled_from(places),
+        st.sampled_from(["there", "there", "foreign", {"dns": False}, {"cidr": "10.9.9.0/24"}, {"used_by": ["b"]}]),
+    ),
+)
 
 
 def facts(**can: bool) -> Facts:
@@ -51,10 +59,10 @@ def facts(**can: bool) -> Facts:
 
 
 def built(
-    size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], api: bool | None
+    size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], api: bool | None, resources: Any = None
 ) -> tuple[Plan, Any, Any]:
     wanted = desired({"controlplane": size[0], "workers": size[1]})
-    seen = observed(wanted, world, etcd=etcd, api=api)
+    seen = observed(wanted, world, etcd=etcd, api=api, resources=resources)
     return up.build(wanted, seen, up.UpOptions(), facts(resizes=True)), wanted, seen
 
 
@@ -64,14 +72,59 @@ def built(
 def test_up(size: tuple[int, int], world: dict[str, Any], etcd: dict[str, Any], api: bool | None) -> None:
     plan, wanted, seen = built(size, world, etcd, api)
     assert plan.digest == built(size, world, etcd, api)[0].digest
-    done: set[str] = set()
-    for step in plan:  # which also says that there is no circle
-        assert set(step.needs) <= done
-        done.add(step.key)
+    _in_the_order_of_needs(plan)
     _one_control_plane_at_a_time(plan, wanted)
     _nothing_is_destroyed_unseen(plan, seen)
     _one_bootstrap_at_most(plan, wanted, seen)
     _what_is_new_comes_before_what_goes(plan)
+
+
+@settings(max_examples=60, deadline=None)
+@given(sizes, worlds, resource_worlds)
+def test_up_with_resources(size: tuple[int, int], world: dict[str, Any], resources: Any) -> None:
+    """No machine is created before what it stands on, no group before its members; what needs nothing is not made."""
+    plan, wanted, seen = built(size, world, {}, None, resources)
+    assert plan.digest == built(size, world, {}, None, resources)[0].digest
+    _in_the_order_of_needs(plan)
+    keys = {step.key for step in plan}
+    if resources == "unknown":
+        assert plan.blocked and not [key for key in keys if key.startswith("resource/")]
+        return
+    for step in plan:
+        if step.key.startswith("machine/") and step.key.count("/") == 1:
+            made = {
+                f"resource/{place}/{verb}" for place in ("subnet/a", "image/talos") for verb in ("create", "update")
+            }
+            assert made & keys <= reached(plan, step.key)
+            assert "subnet/a" in resources or "resource/subnet/a/create" in keys
+    assert "resource/image/talos/create" not in keys or any(node.machine is None for node in seen.nodes.values())
+    members = {f"machine/{node.name}" for node in wanted.controlplanes} & keys
+    assert "resource/group/api/create" not in keys or members <= reached(plan, "resource/group/api/create")
+    assert not [key for key in keys if key.endswith("/delete") and key.split("/")[2] != "old"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(sizes, worlds, resource_worlds)
+def test_destroy_with_resources(size: tuple[int, int], world: dict[str, Any], resources: Any) -> None:
+    """In the reverse order of needs; nothing of others, nothing that others use, nothing while it is not known."""
+    wanted = desired({"controlplane": size[0], "workers": size[1]})
+    seen = observed(wanted, world, etcd={}, api=None, resources=resources)
+    plan = destroy.build(wanted, seen, destroy.DestroyOptions(), facts())
+    deleted = {step.key: step.key.split("/")[1:3] for step in plan if step.key.startswith("resource/")}
+    assert all(key.endswith("/delete") for key in deleted)
+    if resources == "unknown":
+        assert plan.blocked and not deleted
+        return
+    found = {tuple(one.key): one.found for one in seen.resources.each if one.found}
+    destroys = {step.key for step in plan if step.key.startswith("machine/")}
+    for key, parts in deleted.items():
+        gone = found[tuple(parts)]
+        assert wanted.owner.owns(gone.tags) and not gone.used_by
+        others = {f"resource/{one.kind}/{one.name}/delete" for one in found.values() if gone.key in one.needs}
+        assert {other for other in others if found[tuple(other.split("/")[1:3])].tags} <= reached(plan, key)
+        assert gone.kind == "group" or destroys <= reached(plan, key)
+    if "resource/group/api/delete" in deleted:
+        assert all("resource/group/api/delete" in reached(plan, key) for key in destroys)
 
 
 @pytest.mark.slow
@@ -123,6 +176,13 @@ def test_a_part_is_skipped(size: tuple[int, int], world: dict[str, Any], etcd: d
         assert f"machine/{name}/seed" not in keys or seen.nodes[name].ready or f"node/{name}/joined" in keys
         if seen.nodes[name].machine is None and name in members(seen):
             assert f"machine/{name}" not in keys or f"etcd/{name}/remove" in keys
+
+
+def _in_the_order_of_needs(plan: Plan) -> None:
+    done: set[str] = set()
+    for step in plan:  # which also says that there is no circle
+        assert set(step.needs) <= done
+        done.add(step.key)
 
 
 def members(seen: Any) -> set[str]:

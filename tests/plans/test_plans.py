@@ -23,13 +23,14 @@ HERE = Path(__file__).parent
 CASES = sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("*/*.yaml"))
 KNOWN = {
     "inventory", "observed", "etcd", "api", "options", "capabilities", "expect", "disruption", "needs", "blocked",
-    "confirm", "notes", "reasons", "effects",
+    "confirm", "notes", "reasons", "effects", "resources", "settings",
 }  # fmt: skip
 
 
 def plan_of(case: dict[str, Any], operation: str) -> Plan:
     wanted = desired(case.get("inventory", {}))
-    world = observed(wanted, case.get("observed", {}), etcd=case.get("etcd", {}), api=case.get("api"))
+    about = {name: case.get(name) for name in ("api", "resources")}
+    world = observed(wanted, case.get("observed", {}), etcd=case.get("etcd", {}), **about)
     options = dict(case.get("options", {}))
     selection = Selection(**{key: tuple(options.pop(key)) for key in ("only", "skip", "targets") if key in options})
     missing = tuple(options.pop("missing_files", ()))
@@ -56,6 +57,8 @@ def test_plan(name: str) -> None:
         assert re.search(text, plan.step(key).reason), plan.step(key).reason
     for key, text in case.get("effects", {}).items():
         assert re.search(text, plan.step(key).effect), plan.step(key).effect
+    for key, changes in case.get("settings", {}).items():
+        assert [str(one) for one in plan.step(key).action.settings] == changes
     _in_order(plan)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from pathlib import Path
 from typing import Annotated
 
-import anyio
 import typer
 
 from talosmith.cli.operating import OnlyOption, SkipOption, TargetOption, command_line, selected, show
@@ -49,4 +49,4 @@ def plan(
             say(f"written to {out}; run it with `{again} {shlex.quote(str(out))}`")
         return ExitCode.DONE if made.empty and not made.blocked else ExitCode.CHANGES_PENDING
 
-    return anyio.run(run)
+    return asyncio.run(run())

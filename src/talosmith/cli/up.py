@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
 
-import anyio
 import typer
 
 from talosmith.cli import operating
@@ -107,7 +107,7 @@ def up(
                 _merge(session, wanted=merge and code == ExitCode.DONE)
                 return code
 
-    return anyio.run(run)
+    return asyncio.run(run())
 
 
 def _merge(session: Session, *, wanted: bool) -> None:

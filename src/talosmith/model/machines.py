@@ -23,7 +23,11 @@ class Owner:
     id: str
 
     def tags(self, node: str, role: Role) -> dict[str, str]:
-        return {CLUSTER_TAG: self.cluster, ID_TAG: self.id, NODE_TAG: node, ROLE_TAG: role}
+        return {**self.resource_tags, NODE_TAG: node, ROLE_TAG: role}
+
+    @property
+    def resource_tags(self) -> dict[str, str]:
+        return {CLUSTER_TAG: self.cluster, ID_TAG: self.id}
 
     def owns(self, tags: Mapping[str, str]) -> bool:
         return tags.get(CLUSTER_TAG) == self.cluster and tags.get(ID_TAG) == self.id

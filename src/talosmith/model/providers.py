@@ -89,9 +89,9 @@ class Libvirt(ProviderSection):
     bridge: str | None = None
     """host bridge to attach to, instead of a libvirt network"""
     make_network: Literal["nat", "isolated"] | None = None
-    """make the network if the host has none of its name: the host gets the gateway's address in it"""
+    """create the network if the host has none of its name: the host gets the gateway's address in it"""
     pool_path: Annotated[str, Field(pattern="^/")] | None = None
-    """folder on the host for the pool, which is made if there is none of its name"""
+    """folder on the host for the pool, which is created if there is none of its name"""
     image: str | None = None
     """disk image that machines start from, a file here or a URL; the image factory's if left out"""
     image_checksum: Annotated[str, AfterValidator(_checksum)] | None = None

@@ -8,19 +8,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from talosmith.desired.target import Desired
-from talosmith.errors import TalosmithError, Temporary
 from talosmith.model.machines import Machine
 from talosmith.observed.former import look_for
 from talosmith.observed.kubernetes import AskKube, look_at_kubernetes
 from talosmith.observed.nodes import Asked, NodeLooker, unknown
 from talosmith.observed.reach import candidates, host_of
+from talosmith.observed.resources import look_at_resources, persist
 from talosmith.observed.world import EtcdSeen, KubeNodeSeen, NodeSeen, Observed, Unknown
 from talosmith.providers.base import Provider
 from talosmith.talos import MaintenanceClient, TalosClient
 
 AT_ONCE = 64  # nodes that are asked together; on one core more of them only wait for each other
 CONNECTING = 128  # and to which there are connections, or are to be: silent nodes are waited for together
-_TRIES, _BETWEEN = 4, 0.2  # of asking the provider, and seconds in between
 KEPT = 256  # connections stay open for the steps that follow, unless there are too many of them
 
 
@@ -35,7 +34,7 @@ async def observe(
 ) -> Observed:
     """`kube` makes a client for the addresses of control planes; without it Kubernetes is not looked at."""
     at = time.time()
-    machines = await _machines(provider)
+    machines, resources = await asyncio.gather(_machines(provider), look_at_resources(desired, provider))
     ours, others = _asked(desired, machines)
     looker = NodeLooker(desired, talos, maintenance, at_once=at_once, connecting=CONNECTING)
     everybody = {**ours, **others}
@@ -70,22 +69,13 @@ async def observe(
         nodes={name: seen[name] for name in ours},
         others={name: one for name, one in seen.items() if name not in ours},
         kubernetes=kubernetes,
+        resources=resources,
     )
 
 
 async def _machines(provider: Provider) -> list[Machine] | Unknown:
-    """Everything hangs on this one answer, so it is asked for more than once."""
-    for attempt in range(1, _TRIES + 1):
-        try:
-            return await provider.find()
-        except Temporary as wrong:
-            last: TalosmithError = wrong
-            if attempt < _TRIES:
-                await asyncio.sleep(_BETWEEN * attempt)
-        except TalosmithError as wrong:
-            last = wrong
-            break
-    return Unknown(f"{provider.name} did not tell which machines there are: {last}")
+    """Everything hangs on this one answer."""
+    return await persist(provider.find, f"{provider.name} did not tell which machines there are")
 
 
 async def _created_since(provider: Provider, name: str) -> Machine | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from talosmith.model.machines import Machine
+from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec
 from talosmith.model.secret import Secret
 from talosmith.plan.gate import EtcdView, Member
 
@@ -122,11 +123,32 @@ class NodeSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSeen:
+    """At least one of both: what the inventory wants, and what exists."""
+
+    key: ResourceKey
+    wanted: ResourceSpec | None = None
+    found: Resource | None = None
+    difference: Difference = field(default_factory=Difference)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourcesSeen:
+    each: tuple[ResourceSeen, ...] = ()
+    machine_needs: Mapping[str, tuple[ResourceKey, ...]] = field(default_factory=dict)  # by node of the inventory
+
+    @property
+    def found(self) -> dict[ResourceKey, Resource]:
+        return {one.key: one.found for one in self.each if one.found is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     at: float
     nodes: Mapping[str, NodeSeen]  # of the inventory, in its order
     others: Mapping[str, NodeSeen] = field(default_factory=dict)  # machines and members that it no longer has
     kubernetes: Mapping[str, KubeNodeSeen] | Unknown | None = None  # None: there is no cluster yet
+    resources: ResourcesSeen | Unknown | None = None  # None: the provider has none
 
     @property
     def everybody(self) -> dict[str, NodeSeen]:

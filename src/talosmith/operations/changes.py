@@ -12,6 +12,7 @@ from talosmith.model.machines import Machine, MachineSpec
 from talosmith.model.secret import Secret
 from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.operations.in_place import listed, refusal, remarks
+from talosmith.operations.resources import stands_on
 from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.gate import as_effect, judge
 from talosmith.plan.step import StepKey
@@ -137,7 +138,8 @@ def resize(
             action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running, can.calls("resize"))
             needs = _needs(turns, wanted, action.key, disturbing=not running)
             effect = "" if running else _effect(observed, wanted)
-            plan.add(action, "the inventory says so", needs=needs, effect=effect)
+            below = stands_on(observed, wanted.name)
+            plan.add(action, "the inventory says so", needs=needs, requires=below, effect=effect)
 
 
 def _shrinks(machine: Machine, spec: MachineSpec) -> bool:

@@ -12,6 +12,7 @@ from talosmith.model.machines import Machine
 from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.operations.operation import Facts, Options
 from talosmith.operations.removal import Forecast, concerns_etcd, members_by_name, take_out
+from talosmith.operations.resources import delete_all, deleted_before_machines
 from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.step import Plan
 from talosmith.providers.base import Capabilities
@@ -39,7 +40,9 @@ def build(desired: Desired, observed: Observed, options: DestroyOptions, facts: 
             if goes_on:
                 _take_out(plan, observed, name, seen, forecast, can)
             else:
-                _destroy(plan, name, can)
+                _destroy(plan, observed, name, can)
+    if not options.selection.targets:
+        delete_all(plan, desired, observed)
     again = [name for name in options.selection.targets if name in desired.nodes]
     if goes_on and again and plan.keys():
         plan.note(f"the inventory still has {', '.join(again)}: the next `talosmith up` creates it again")
@@ -71,9 +74,10 @@ def _may_go(plan: PlanBuilder[Context], name: str, seen: NodeSeen, can: Capabili
     return seen.configured and not seen.stranger
 
 
-def _destroy(plan: PlanBuilder[Context], name: str, can: Capabilities) -> None:
+def _destroy(plan: PlanBuilder[Context], observed: Observed, name: str, can: Capabilities) -> None:
     if can.creates:
-        plan.add(DestroyMachine(name, can.calls("destroy")), "it belongs to this cluster")
+        needs = deleted_before_machines(observed)
+        plan.add(DestroyMachine(name, can.calls("destroy")), "it belongs to this cluster", needs=needs)
     else:
         plan.add(ResetNode(name), "it proves to be a node of this cluster")
 

@@ -1,8 +1,8 @@
 """Bring a cluster up, or back to what the inventory says, with as little disturbance as that takes.
 
-The whole of it is `build`. Read it aloud: refuse what cannot be meant; remove lost etcd members; create machines;
-apply configs; bootstrap etcd once; wait for the API and for every node; change what has changed, one control plane at
-a time; remove what is no longer wanted, last; check that the cluster is healthy.
+The whole of it is `build`. Read it aloud: refuse what cannot be meant; remove lost etcd members; create resources
+and machines; apply configs; bootstrap etcd once; wait for the API and for every node; change what has changed, one
+control plane at a time; remove what is no longer wanted, last; check that the cluster is healthy.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from talosmith.operations.changes import change_config, resize
 from talosmith.operations.operation import Facts, Options
 from talosmith.operations.refusals import refuse
 from talosmith.operations.removal import Forecast, members_by_name, remove_lost_members, remove_others
+from talosmith.operations.resources import delete_unwanted, ensure_resources, stands_on
 from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.step import Plan
 from talosmith.providers.base import Capabilities
@@ -42,8 +43,9 @@ def build(desired: Desired, observed: Observed, options: UpOptions, facts: Facts
     forecast = Forecast(observed.etcd())
     refuse(plan, desired, observed)
     remove_lost_members(plan, desired, observed, forecast)
+    ensure_resources(plan, desired, observed)
     for name in desired.nodes:
-        _machine(plan, name, observed.nodes[name], can)
+        _machine(plan, observed, name, can)
         _first_config(plan, observed, name, observed.nodes[name])
     _bootstrap(plan, desired, observed)
     _api(plan, observed)
@@ -55,6 +57,7 @@ def build(desired: Desired, observed: Observed, options: UpOptions, facts: Facts
     resize(plan, desired, observed, can, max_unavailable=options.max_unavailable)
     change_config(plan, desired, observed, max_unavailable=options.max_unavailable)
     remove_others(plan, desired, observed, forecast, can)
+    delete_unwanted(plan, desired, observed)
     _files(plan, desired, facts.missing_files)
     _health(plan, options)
     return plan.freeze(options.selection)
@@ -71,16 +74,17 @@ def _health(plan: PlanBuilder[Context], options: UpOptions) -> None:
         plan.add(Healthy(options.health_limit), "cluster changed in this run", needs=plan.keys())
 
 
-def _machine(plan: PlanBuilder[Context], name: str, seen: NodeSeen, can: Capabilities) -> None:
+def _machine(plan: PlanBuilder[Context], observed: Observed, name: str, can: Capabilities) -> None:
+    seen, below = observed.nodes[name], stands_on(observed, name)
     if seen.machine is None:
         plan.add(
             CreateMachine(name, can.calls("create")),
             "machine does not exist",
             needs=(DeleteNode.key_of(name).if_planned,),
-            requires=(RemoveMember.key_of(name).if_planned,),
+            requires=(RemoveMember.key_of(name).if_planned, *below),
         )
     elif isinstance(seen.machine, Machine) and seen.machine.power == "off":
-        plan.add(PowerOn(name), "machine is off")
+        plan.add(PowerOn(name), "machine is off", requires=below)
         plan.note(f"{name} is off: whether its config is in sync is seen once it is on")
 
 

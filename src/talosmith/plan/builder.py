@@ -83,7 +83,7 @@ class PlanBuilder(Generic[C]):
     def freeze(self, selection: Selection | None = None) -> Plan[C]:
         self._check_edges()
         chosen = selection or Selection()
-        steps = {key: step for key, step in self._steps.items() if chosen.has(step)}
+        steps = self._chosen(chosen)
         incomplete = self._incomplete(steps)
         steps = {key: step for key, step in steps.items() if key not in incomplete}
         also = ", ".join(f"{key} (requires {missing})" for key, missing in incomplete.items())
@@ -98,6 +98,15 @@ class PlanBuilder(Generic[C]):
             blocked=tuple(self._blocked),
             confirm=tuple(text for text, of in self._confirm if any(key in steps for key in of)),
         )
+
+    def _chosen(self, selection: Selection) -> dict[StepKey, Step[C]]:
+        """A node that is a target takes along what it requires of the cluster as a whole: what it stands on."""
+        found = [key for key, step in self._steps.items() if selection.has(step)]
+        whole = replace(selection, targets=())
+        for key in found if selection.targets else ():  # grows meanwhile
+            needed = (self._steps[need] for need in self._requires[key] if need in self._steps)
+            found += [one.key for one in needed if not one.subject and whole.has(one) and one.key not in found]
+        return {key: step for key, step in self._steps.items() if key in {*found}}
 
     def _check_edges(self) -> None:
         """A misspelt or forgotten edge must not pass as “nothing to wait for”."""

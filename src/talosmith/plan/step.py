@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from talosmith.model.resources import SettingChange
 
 Disruption = Literal["none", "restart", "reboot", "drain", "wipe"]  # from harmless to final
 SEVERITY: Mapping[Disruption, int] = {"none": 0, "restart": 1, "reboot": 2, "drain": 3, "wipe": 4}
 # What a step belongs to, in the order in which a bring-up passes them: the points of the final checklist.
-Stage = Literal["machines", "configs", "etcd", "api", "nodes", "seeds", "health", "files", "removal", ""]
+Stage = Literal["resources", "machines", "configs", "etcd", "api", "nodes", "seeds", "health", "files", "removal", ""]
 
 C = TypeVar("C")
 C_contra = TypeVar("C_contra", contravariant=True)
@@ -78,6 +80,10 @@ class Action(Protocol[C_contra]):
     def describe(self) -> str:
         """In a few words, such as `apply its config without a reboot`."""
 
+    @property
+    def settings(self) -> tuple[SettingChange, ...]:
+        """What of a resource changes, each setting with its value before and after."""
+
     def calls(self) -> tuple[str, ...]:
         """Every call that changes something which running it may make, such as `talos:ApplyConfiguration`."""
 
@@ -134,6 +140,7 @@ class Step(Generic[C]):
             "needs": list(self.needs),
             "disruption": self.disruption,
             "effect": self.effect,
+            "settings": [asdict(one) for one in self.action.settings],
             "calls": list(self.action.calls()),
         }
 

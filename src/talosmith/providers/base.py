@@ -1,7 +1,8 @@
 """What every provider of machines can do, and the abilities that some have besides.
 
-`providers/contract.py` holds the tests that each must pass. All of them keep three rules: machines are found by their
-tags alone, what does not carry this cluster's tags is never touched, and asking twice comes to the same as once.
+`tests/provider_contract.py` and `tests/resource_contract.py` hold the tests that each must pass. All of them keep
+three rules: machines are found by their tags alone, what does not carry this cluster's tags is never touched, and
+asking twice comes to the same as once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from types import MappingProxyType
 from typing import Literal, Protocol, runtime_checkable
 
 from talosmith.model.machines import Machine, MachineSpec
+from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec
 from talosmith.model.secret import Secret
 
 Verb = Literal["create", "resize", "forget-seed", "destroy"]
@@ -42,7 +44,7 @@ class Provider(Protocol):
 
     @property
     def host_calls(self) -> HostCalls:
-        """Changes of the host beyond the machine's own that these may make, such as `libvirt:network-define`."""
+        """Changes of the host beyond the machine's own that these may make, such as `libvirt:pool-start`."""
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         """Whether these machines could be made. Changes nothing."""
@@ -106,3 +108,41 @@ def capabilities(provider: Provider) -> Capabilities:
         forgets_seeds=isinstance(provider, HasSeeds),
         host_calls=provider.host_calls,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What exists by now, for resources that refer to it: a subnet to its network, a target group to its members."""
+
+    resources: Mapping[ResourceKey, Resource]
+    machines: Mapping[str, Machine]
+
+
+@runtime_checkable
+class HasResources(Protocol):
+    """The provider creates what machines stand on. `create` of a machine finds it by tags, and creates none of it.
+
+    The first three are pure. The others keep the rules of machines: found by tags alone, what does not carry this
+    cluster's tags is never touched, and asking twice comes to the same as once.
+    """
+
+    def resources(self) -> tuple[ResourceSpec, ...]:
+        """All that the inventory wants, in any order."""
+
+    def machine_needs(self, spec: MachineSpec) -> tuple[ResourceKey, ...]:
+        """Resources that exist before this machine is created, and are deleted after it."""
+
+    def difference(self, found: Resource, wanted: ResourceSpec) -> Difference: ...
+
+    async def find_resources(self) -> list[Resource]:
+        """All of this cluster's, whether the inventory still has them or not; and what exists under a wanted name
+        without this cluster's tags, where that is used as it is."""
+
+    async def create_resource(self, spec: ResourceSpec, known: Known) -> Resource:
+        """The one that exists already is returned as it is; a half-finished one is finished."""
+
+    async def update_resource(self, found: Resource, spec: ResourceSpec, known: Known) -> Resource:
+        """Changes what `difference` calls an update. `Permanent` if that calls it a replace."""
+
+    async def delete_resource(self, found: Resource) -> None:
+        """Silent when it is gone, and when it is shared and others use it; else `Temporary` while it is in use."""

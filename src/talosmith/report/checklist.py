@@ -20,6 +20,7 @@ class Item(NamedTuple):
 
 
 _STAGES: dict[Stage, str] = {  # in the order in which they are passed
+    "resources": "resources exist",
     "machines": "machines are running",
     "configs": "machine configs are applied",
     "etcd": "etcd is bootstrapped",

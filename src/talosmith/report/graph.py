@@ -104,7 +104,8 @@ def plan_graph(plan: Mapping[str, Any]) -> Graph:
             *([disruption] if disruption != "none" else []),
         )
         kind = _BY_DISRUPTION.get(disruption, "none")
-        boxes.append(Box(id=key, lines=lines, kind=kind, lane=one_line(step.get("subject") or "")))
+        lane = "resources" if key.startswith("resource/") else one_line(step.get("subject") or "")
+        boxes.append(Box(id=key, lines=lines, kind=kind, lane=lane))
     needs = {key: [one_line(need) for need in step.get("needs") or ()] for key, step in steps.items()}
     title = f"{one_line(plan.get('operation', ''))} {one_line(plan.get('cluster', ''))}".strip()
     edges = tuple((need, key) for key, kept in without_implied(needs).items() for need in kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from talosmith.model.resources import shown
 from talosmith.plan.step import SEVERITY, Disruption, Plan
 from talosmith.report.critical import expected_time, without_implied
 from talosmith.report.style import Style
@@ -19,7 +20,9 @@ _MEANS: Mapping[str, str] = {
 }
 _NOUNS: tuple[tuple[Disruption, str], ...] = (("restart", "restart"), ("drain", "drain"), ("wipe", "wipe"))
 
-_NODE_CALLS = ("file", "kube", "machine", "talos")  # calls of other areas change the provider's host
+_NODE_CALLS = ("file", "kube", "machine", "resource", "talos")  # calls of other areas change the provider's host
+
+_RESOURCE = "resource/"  # how the keys of their steps begin
 
 _Steps = list[Mapping[str, Any]]
 
@@ -58,7 +61,8 @@ def _lines(data: Mapping[str, Any], style: Style) -> Iterator[str]:
         after = _order(steps)
         for names, group in _groups(steps, after):
             yield ""
-            yield style.bold(", ".join(names) or "the cluster as a whole")
+            resources = all(step["key"].startswith(_RESOURCE) for step in group)
+            yield style.bold(", ".join(names) or ("resources" if resources else "the cluster as a whole"))
             for step in group:
                 yield from _step(step, after[step["key"]], style)
         yield ""
@@ -98,13 +102,14 @@ def _groups(steps: _Steps, after: Mapping[str, str]) -> Iterator[tuple[list[str]
     """Nodes in the order of the plan, the cluster's own steps where their turn is; nodes of the same steps as one."""
     by_subject: dict[str, _Steps] = {}
     for step in steps:
-        by_subject.setdefault(one_line(step["subject"]), []).append(step)
+        subject = _RESOURCE if step["key"].startswith(_RESOURCE) else one_line(step["subject"])
+        by_subject.setdefault(subject, []).append(step)
     alike: dict[tuple[object, ...], list[str]] = {}
     for subject, group in by_subject.items():
         content = tuple((*_content(step), after[step["key"]]) for step in group)
-        alike.setdefault((subject == "", content), []).append(subject)
+        alike.setdefault((subject in ("", _RESOURCE), content), []).append(subject)
     for subjects in alike.values():
-        yield [name for name in subjects if name], by_subject[subjects[0]]
+        yield [name for name in subjects if name not in ("", _RESOURCE)], by_subject[subjects[0]]
 
 
 def _content(step: Mapping[str, Any]) -> tuple[object, ...]:
@@ -124,6 +129,11 @@ def _step(step: Mapping[str, Any], after: str, style: Style) -> Iterator[str]:
         yield f"      {colour(disruption + ':')} {means}" + (f"; not before {after} is done" if after else "")
     if step.get("effect"):
         yield f"      {colour('etcd and API:') if means else 'etcd and API:'} {one_line(step['effect'])}"
+    for one in step.get("settings", ()):
+        before, after = one_line(shown(one["before"])), one_line(shown(one["after"]))
+        yield f"      {style.dim(one_line(one['name']) + ':')} " + (
+            after if one["before"] is None else f"{before} → {after}"
+        )
     for area, calls in _host(step):
         yield f"      {style.dim(f'on the {area} host, if needed:')} {', '.join(calls)}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from talosmith.model.resources import SettingChange
 from talosmith.plan.step import Disruption, Stage, StepKey
 from talosmith.steps.context import Context
 
@@ -21,6 +22,10 @@ class _Harmless:
     @property
     def disruption(self) -> Disruption:
         return "none"
+
+    @property
+    def settings(self) -> tuple[SettingChange, ...]:
+        return ()
 
     def calls(self) -> tuple[str, ...]:
         return self.makes

@@ -5,21 +5,22 @@ One for a run. Steps tell each other nothing; what one has changed the next one 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-import anyio
-
 from talosmith.desired.target import Desired, DesiredNode
 from talosmith.model.machines import Machine
+from talosmith.model.resources import Resource, ResourceKey
 from talosmith.observed.reach import Reach
-from talosmith.observed.world import Observed
+from talosmith.observed.world import Observed, ResourcesSeen
 from talosmith.providers.base import Provider
 from talosmith.talos import Credentials as TalosCredentials
 from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
+from talosmith.tasks import shielded
 
 if TYPE_CHECKING:
     from talosmith.kube import Credentials as KubeCredentials
@@ -45,7 +46,8 @@ class Context:
     told: Callable[[str], None] = lambda text: None
     stop_wanted: Callable[[], bool] = lambda: False  # asked to stop at a safe point
     machines: dict[str, Machine] = field(default_factory=dict)
-    turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
+    resources: dict[ResourceKey, Resource] = field(default_factory=dict)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # whose turn it is to disturb a control plane
     disturbed: str = ""  # the control plane that was disturbed, until the gate has seen it come back
     reach: Reach = field(init=False)
     _kube_credentials: KubeCredentials | None = None
@@ -55,8 +57,10 @@ class Context:
         self.reach = Reach(self.desired.cluster, self.machines)
 
     def know(self, observed: Observed) -> None:
-        """The machines as they were last seen."""
+        """The machines and resources as they were last seen."""
         self.machines.update(observed.machines)
+        if isinstance(observed.resources, ResourcesSeen):
+            self.resources.update(observed.resources.found)
 
     async def __aenter__(self) -> Self:
         self.kube()  # what it takes to make one is better done now than when everybody waits for it
@@ -65,9 +69,11 @@ class Context:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with anyio.CancelScope(shield=True):
-            for client in self._kube.values():
-                await client.close()
+        await shielded(self._close())
+
+    async def _close(self) -> None:
+        for client in self._kube.values():
+            await client.close()
 
     async def exchange(self, talos: TalosCredentials, kube: KubeCredentials) -> None:
         """Use these credentials for whatever is asked from now on, by whichever step; calls that run are finished.
@@ -76,7 +82,7 @@ class Context:
         """
         self.talos.exchange(talos)
         self._kube_credentials = kube
-        for client in self._kube.values():
+        for client in [*self._kube.values()]:  # another step may add one meanwhile, with these
             await client.exchange(kube)
 
     async def machine_now(self, name: str) -> Machine:

@@ -16,7 +16,7 @@ from talosmith.observed.etcd import look_at_etcd
 from talosmith.plan.gate import Act, EtcdView, Verdict, judge, judge_after
 from talosmith.plan.step import Report
 from talosmith.steps.context import Context
-from talosmith.steps.waiting import until
+from talosmith.waiting import until
 
 _DOWN = "see `talosmith status` and the node's console; then run the same command again"
 

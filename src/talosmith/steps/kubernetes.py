@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import anyio
-
 from talosmith import kube as api
 from talosmith.errors import Temporary
 from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.steps.action import OnCluster, OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.gate import check_gate
-from talosmith.steps.waiting import until
 from talosmith.talos import sweep
+from talosmith.waiting import now, until
 
 _NAMED_AFTER = 2.0  # seconds until control planes are asked who of them keeps the API from being ready
 _SHOWN = 3  # pods that are named
@@ -39,13 +37,13 @@ class ControlPlaneUp(OnCluster):
             return False
 
     async def run(self, context: Context, report: Report) -> None:
-        began = anyio.current_time()
+        began = now()
 
         async def look() -> bool | None:
             try:
                 return await _api(context)
             except Temporary as wrong:
-                if anyio.current_time() - began < _NAMED_AFTER:
+                if now() - began < _NAMED_AFTER:
                     raise
                 raise Temporary(f"{wrong}{await _silent(context)}", hint=wrong.hint) from None
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
-
-import anyio
-from anyio import to_thread
 
 from talosmith.desired.nocloud import SeedNetwork
 from talosmith.model.machines import Machine, MachineSpec, Owner
@@ -22,6 +20,7 @@ from talosmith.providers.libvirt.wishes import Wishes
 from tests.machine_specs import machine_spec, with_settings
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.waking import Waking, ask
+from tests.resource_contract import create_all, delete_all
 from tests.waiting import comes_true
 
 OWNER = Owner("real", "00112233445566aa")
@@ -39,7 +38,10 @@ class Place:
             autostart=False, **settings,
         )  # fmt: skip
         network = Network(f"net-{subnet}", OWNER, "isolated", f"{subnet}.1", 24)
-        self.wishes = Wishes(self.section, self._seed, lambda _: Source(str(image)), network, cache, patience=10.0)
+        source = Source(str(image))
+        self.wishes = Wishes(
+            self.section, self._seed, lambda _: source, network, cache, patience=10.0, sources=(source,)
+        )
         self.provider = LibvirtProvider(OWNER, Host(daemon.uri), self.wishes)
         self.connection = libvirt().open(daemon.uri)
         self._waking = Waking(daemon)
@@ -68,14 +70,14 @@ class Place:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                return await to_thread.run_sync(ask, self.daemon, str(spec.ip))
+                return await asyncio.to_thread(ask, self.daemon, str(spec.ip))
             except OSError as silent:
                 if time.monotonic() > deadline:
                     (machine,) = await self.provider.find()
                     console = await self.provider.console(machine)
                     raise AssertionError(f"the guest does not answer: {silent}; its console:\n{console}") from None
-            await to_thread.run_sync(self._waking.look, self.connection)
-            await anyio.sleep(0.25)
+            await asyncio.to_thread(self._waking.look, self.connection)
+            await asyncio.sleep(0.25)
 
     async def writes(self, machine: Machine, line: str) -> None:
         """The guest, to its console. What it writes there takes its time, through QEMU and libvirt's own log."""
@@ -86,7 +88,16 @@ class Place:
 
         await comes_true(look)
 
+    async def stand(self) -> None:
+        await create_all(self.provider)
+
+    async def create(self, number: int = 1, **changes: Any) -> Machine:
+        """A machine, and what it stands on before, as a plan has it."""
+        await self.stand()
+        return await self.provider.create(self.spec(number, **changes))
+
     async def end(self) -> None:
         for machine in await self.provider.find():
             await self.provider.destroy(machine)
+        await delete_all(self.provider, OWNER)
         await self.provider.close()

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from talosmith.model.providers import Libvirt
-from talosmith.providers.contract import CreatingProviderContract
 from talosmith.providers.libvirt.networks import Network
+from tests.provider_contract import CreatingProviderContract
 from tests.real.libvirt.daemon import Daemon
+from tests.resource_contract import ResourceContract, delete_all
 from tests.unit.providers.libvirt_harness import OWNER, LibvirtHarness
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def harness(daemon: Daemon, halting_image: Path, subnet: str) -> AsyncIterator[LibvirtHarness]:
+def empty(daemon: Daemon, halting_image: Path, subnet: str) -> Iterator[LibvirtHarness]:
+    """A host without anything."""
     section = Libvirt(
         uri=daemon.uri, pool="talos", pool_path=daemon.pool_path, network=f"net-{subnet}", autostart=False
     )
     network = Network(f"net-{subnet}", OWNER, "isolated", f"{subnet}.1", 24)
     made = LibvirtHarness(halting_image, section, subnet=subnet, disks_mib=(2, 1), ram_mib=32, network=network)
-    await made.provider().create(made.spec("cp-1", "controlplane"))
     yield made
     made.clear()
+
+
+@pytest.fixture
+async def harness(empty: LibvirtHarness) -> LibvirtHarness:
+    await empty.stand()
+    await empty.provider().create(empty.spec("cp-1", "controlplane"))
+    return empty
 
 
 class TestRealLibvirt(CreatingProviderContract):
@@ -38,8 +44,15 @@ class TestRealLibvirt(CreatingProviderContract):
         await provider.create(harness.spec("w-1"))
         for machine in await provider.find():
             await provider.destroy(machine)
+        await delete_all(provider, OWNER)
         connection = harness.connection
         assert not connection.listAllDomains()
         assert not [one.name() for one in connection.listAllStoragePools()]
         assert not [one.name() for one in connection.listAllNetworks()]
         assert not Path(harness.section.pool_path or "").exists()
+
+
+class TestRealLibvirtResources(ResourceContract):
+    @pytest.fixture
+    def harness(self, empty: LibvirtHarness) -> LibvirtHarness:
+        return empty

@@ -14,19 +14,19 @@ import pytest
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.providers import Libvirt
 from talosmith.model.secret import Secret
+from talosmith.providers.base import Known
 from talosmith.providers.libvirt import store
 from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.domain import Link, read
 from talosmith.providers.libvirt.images import Source, obtain
 from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
-from talosmith.providers.libvirt.storage import image_name, is_image
+from talosmith.providers.libvirt.storage import claimed, image_name, is_image
 from tests.machine_specs import with_settings
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.places import CONFIG, OTHER, OWNER, Place
+from tests.resource_contract import create_all, delete_all
 from tests.waiting import until
-
-pytestmark = pytest.mark.anyio
 
 
 def _hash(config: Secret) -> str:
@@ -47,6 +47,7 @@ async def test_a_machine_boots_from_its_disk_and_knows_who_it_is(
     place = Place(daemon, subnet, guest, tmp_path / "cache")
     provider, spec = place.provider, place.spec()
     try:
+        await place.stand()
         machine = await provider.create(spec, CONFIG)
         assert machine.seeded and machine.disks_mib == (64, 8)
         told = await place.told(spec)
@@ -91,22 +92,23 @@ async def test_the_image_is_uploaded_once_and_only_whole(
     place: Place, halting_image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = place.provider
-    await provider.create(place.spec(1))
+    await place.create()
     (name,) = [one for one in place.files if is_image(one)]
     uploaded = Path(place.section.pool_path or "", name)
     assert uploaded.read_bytes() == halting_image.read_bytes()
     written = uploaded.stat().st_ctime_ns
-    await provider.create(place.spec(2))
+    await place.create(2)
     assert uploaded.stat().st_ctime_ns == written, "it was uploaded again"
     await place.end()
 
     # An upload that was cut off has no first block, and is done again.
     image = obtain(Source(str(halting_image)), tmp_path / "cache")
-    pool = provider._store.pool(place.connection, make=True)
+    provider._store.make_pool(place.connection)
+    pool = provider._store.ready_pool(place.connection)
     volume = pool.createXML(f"<volume><name>{name}</name><capacity>{image.length}</capacity></volume>")
     assert Path(volume.path()).read_bytes() == bytes(image.length)
     monkeypatch.setattr(store, "_pause", lambda: None)  # nobody writes to it, however long one looks
-    await provider.create(place.spec(1))
+    await place.create()
     assert uploaded.read_bytes() == halting_image.read_bytes()
 
 
@@ -114,7 +116,8 @@ async def test_an_upload_that_is_under_way_is_left_alone(
     place: Place, halting_image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     image = obtain(Source(str(halting_image)), tmp_path / "cache")
-    pool = place.provider._store.pool(place.connection, make=True)
+    place.provider._store.make_pool(place.connection)
+    pool = place.provider._store.ready_pool(place.connection)
     name = image_name(image.digest, image.format)
     volume = pool.createXML(f"<volume><name>{name}</name><capacity>{image.length}</capacity></volume>")
     uploaded, content = Path(volume.path()), halting_image.read_bytes()
@@ -128,12 +131,12 @@ async def test_an_upload_that_is_under_way_is_left_alone(
         until(lambda: uploaded.stat().st_mtime_ns != before)
 
     monkeypatch.setattr(store, "_pause", write_some)
+    (spec,) = [one for one in place.provider.resources() if one.kind == "image"]
     with pytest.raises(Temporary, match="being uploaded by somebody else"):
-        await place.provider.create(place.spec())
-    assert await place.provider.find() == []
+        await place.provider.create_resource(spec, Known(resources={}, machines={}))
     stream.finish()
     place.provider._host.upload(place.connection, volume, iter([content[:512]]), 512)
-    await place.provider.create(place.spec())
+    await place.create()
     assert (uploaded.stat().st_ino, uploaded.read_bytes()) == (made, content)
 
 
@@ -143,7 +146,7 @@ async def test_firmware_tpm_and_snapshots_go_with_the_machine(
     place = Place(daemon, subnet, halting_image, tmp_path / "cache", firmware="uefi", tpm=True)
     provider = place.provider
     try:
-        machine = await provider.create(place.spec())
+        machine = await place.create()
         domain = place.connection.lookupByUUIDString(machine.id)
         described = read(domain.XMLDesc(0))
         assert described.uefi and described.tpm
@@ -161,7 +164,7 @@ async def test_firmware_tpm_and_snapshots_go_with_the_machine(
 
 
 async def test_a_disk_never_shrinks(place: Place) -> None:
-    machine = await place.provider.create(place.spec())
+    machine = await place.create()
     for smaller in ((32, 8), (64, 4), (64,)):
         with pytest.raises(Permanent, match=r"shrink|lose") as refused:
             await place.provider.resize(machine, place.spec(disks_mib=smaller))
@@ -174,22 +177,24 @@ async def test_a_disk_smaller_than_the_image_is_refused_and_leaves_nothing(
 ) -> None:
     place = Place(daemon, subnet, guest, tmp_path / "cache")
     with pytest.raises(Permanent, match="smaller than the image"):
-        await place.provider.create(place.spec(disks_mib=(4,)))
-    assert not [name for name in place.files if OWNER.id in name and not name.endswith("-pool")]
+        await place.create(disks_mib=(4,))
+    assert not [name for name in place.files if OWNER.id in name and not claimed(name)[0]]
     assert await place.provider.find() == []
-    await place.provider.create(place.spec())
+    await place.create()
     await place.end()
     assert not place.files
 
 
 async def test_volumes_and_networks_of_others_stay(place: Place) -> None:
-    machine = await place.provider.create(place.spec())
+    machine = await place.create()
     pool = place.connection.storagePoolLookupByName(place.section.pool)
     pool.createXML("<volume><name>somebodys.img</name><capacity>512</capacity></volume>")
     twin = f"talosmith-{'f' * 16}-w-1-{machine.id}-disk0.qcow2"
     pool.createXML(f"<volume><name>{twin}</name><capacity>512</capacity></volume>")
-    await place.provider.destroy(machine)
-    assert place.files == sorted(["somebodys.img", twin, f"talosmith-{OWNER.id}-pool"])
+    found = {one.kind: one for one in await place.provider.find_resources()}
+    assert found["pool"].used_by == ("somebodys.img", twin) and found["image"].used_by == ()
+    await place.end()
+    assert place.files == ["somebodys.img", twin]
     for name in place.files:
         pool.storageVolLookupByName(name).delete()
     pool.destroy()
@@ -197,10 +202,11 @@ async def test_volumes_and_networks_of_others_stay(place: Place) -> None:
 
 
 async def test_a_pool_that_is_off_is_switched_on_to_take_disks_away(place: Place) -> None:
-    machine = await place.provider.create(place.spec())
+    machine = await place.create()
     place.connection.storagePoolLookupByName(place.section.pool).destroy()
     assert (await place.provider.find())[0].disks_mib == ()
     await place.provider.destroy(machine)
+    await place.end()
     assert not place.files
 
 
@@ -212,7 +218,7 @@ async def test_a_network_of_somebody_else_is_used_but_never_touched(place: Place
     findings = {one.check: one for one in await place.provider.preflight([place.spec()])}
     assert findings["network"].level == "error" and f"virsh net-start {name}" in findings["network"].fix
     with pytest.raises(Permanent, match="network"):
-        await place.provider.create(place.spec())
+        await place.create()
     await place.end()
     assert not network.isActive()
     network.create()
@@ -221,7 +227,7 @@ async def test_a_network_of_somebody_else_is_used_but_never_touched(place: Place
     elsewhere = place.spec(ip=ip_address("192.0.2.7"))
     findings = {one.check: one for one in await place.provider.preflight([elsewhere])}
     assert findings["network"].level == "warning" and f"node_cidr: {place.subnet}.0/24" in findings["network"].fix
-    await place.provider.create(place.spec())
+    await place.create()
     await place.end()
     assert network.isActive() and not network.autostart()
     network.destroy()
@@ -230,29 +236,32 @@ async def test_a_network_of_somebody_else_is_used_but_never_touched(place: Place
 
 async def test_a_destroy_that_was_cut_off_is_finished(place: Place) -> None:
     """The disks went, the machine did not: it is still found, and goes."""
-    machine = await place.provider.create(place.spec())
+    machine = await place.create()
     await place.provider._host.do("part of it", lambda one: place.provider._empty(one, machine))
     (found,) = await place.provider.find()
     assert found.power == "off" and found.disks_mib == ()
     with pytest.raises(Permanent):
         await place.provider.power(found, True)
     await place.provider.destroy(found)
+    await place.end()
     assert not place.files
 
 
 async def test_a_machine_moves_to_another_network_and_both_go_with_the_cluster(place: Place) -> None:
-    machine = await place.provider.create(place.spec())
+    machine = await place.create()
     other = Network(f"other-{place.subnet}", OWNER, "nat", f"{place.subnet}.129", 25)
     section = place.section.model_copy(update={"network": other.name})
     wishes = replace(place.wishes, section=section, network=other, patience=0.5)  # what has halted shuts down never
     provider = LibvirtProvider(OWNER, Host(place.daemon.uri), wishes)
     (seen,) = await provider.find()
     assert seen.outdated == f"from the network 'net-{place.subnet}' to the network '{other.name}'"
+    await create_all(provider)
     moved = await provider.resize(seen, place.spec())
     assert (moved.id, moved.outdated, moved.power) == (machine.id, "", "on")
     described = read(place.connection.lookupByUUIDString(machine.id).XMLDesc(0))
     assert described.link == Link(other.name) and described.mac == place.spec().mac
     await provider.destroy(moved)
+    await delete_all(provider, OWNER)
     assert not place.connection.listAllNetworks()
 
 

@@ -12,20 +12,21 @@ from talosmith.providers.libvirt.provider import LibvirtProvider
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.places import CONFIG, OWNER, Place
 from tests.real.libvirt.ssh_host import ssh_host
-
-pytestmark = pytest.mark.anyio
+from tests.resource_contract import create_all, delete_all
 
 
 async def test_a_machine_is_made_over_ssh(daemon: Daemon, subnet: str, halting_image: Path, tmp_path: Path) -> None:
     place = Place(daemon, subnet, halting_image, tmp_path / "cache")
     with ssh_host(daemon, tmp_path) as host:
         provider = LibvirtProvider(OWNER, Host(host.uri), place.wishes)
+        await create_all(provider)
         machine = await provider.create(place.spec(), CONFIG)
         assert [one.id for one in await place.provider.find()] == [machine.id]
         (seed,) = place.seeds()
         assert CONFIG.reveal().encode() in Path(place.section.pool_path or "", seed).read_bytes()
         assert isinstance(await provider.console(machine), str)
         await provider.destroy(machine)
+        await delete_all(provider, OWNER)
         await provider.close()
     assert not place.files
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from talosmith.errors import Permanent
 from talosmith.events import Event, Events
+from talosmith.model.resources import SettingChange
 from talosmith.plan.step import Disruption, Plan, Report, Stage, Step, StepKey
 
 Run = Callable[[Report], Awaitable[None]]
@@ -32,6 +33,7 @@ class Fake:
     makes: tuple[str, ...] = ("fake:Change",)
     disruption: Disruption = "none"
     stage: Stage = ""
+    settings: tuple[SettingChange, ...] = ()
     runs: int = 0
     looks: int = 0
 

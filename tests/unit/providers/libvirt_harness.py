@@ -17,17 +17,20 @@ from typing import Any, TypeVar
 from talosmith.model.cluster import Role
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.providers import Libvirt
+from talosmith.model.resources import ResourceKey
 from talosmith.model.secret import Secret
-from talosmith.providers.contract import There
 from talosmith.providers.libvirt import seed_iso
 from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.domain import Domain, Link, read, render
 from talosmith.providers.libvirt.failures import Interrupted
 from talosmith.providers.libvirt.images import Source
-from talosmith.providers.libvirt.networks import Network
+from talosmith.providers.libvirt.networks import Network, read_network, render_network
 from talosmith.providers.libvirt.provider import LibvirtProvider
+from talosmith.providers.libvirt.storage import Volume, claim_name, claimed, is_image, render_volume
 from talosmith.providers.libvirt.wishes import Wishes
 from tests.machine_specs import machine_spec
+from tests.provider_contract import There
+from tests.resource_contract import ResourceThere, create_all
 
 T = TypeVar("T")
 OWNER = Owner("tested", "0123456789abcdef")
@@ -61,7 +64,7 @@ class TroubledHost(Host):
         with trouble.lock:
             trouble.calls += 1
             fails = trouble.dice.random() * 100 < trouble.chance
-            loses = trouble.lost > 0 and what.startswith(("define", "remove"))
+            loses = trouble.lost > 0 and what.startswith(("define", "remove", "create ", "delete "))
             trouble.lost -= loses
         if fails:
             raise Interrupted(f"{what}: the connection to libvirt broke")
@@ -119,7 +122,7 @@ class LibvirtHarness:
 
         source = Source(str(self.image))
         cache = self.image.parent / "cache"
-        wishes = Wishes(self.section, seed, lambda _: source, self.network, cache, self.patience)
+        wishes = Wishes(self.section, seed, lambda _: source, self.network, cache, self.patience, sources=(source,))
         return LibvirtProvider(self.owner, self.host(), wishes)
 
     def spec(self, name: str, role: Role = "worker") -> MachineSpec:
@@ -149,6 +152,47 @@ class LibvirtHarness:
             if domain.name != node:  # the test driver has one of its own
                 found.append(There(domain.uuid, node, domain.tags, "on" if one.isActive() else "off"))
         return sorted(found, key=lambda one: one.name)
+
+    # Resources
+
+    async def stand(self) -> None:
+        """All that machines stand on, as a plan creates it first."""
+        await create_all(self.provider())
+
+    async def resources_there(self) -> list[ResourceThere]:
+        connection, there = self.connection, []
+        for network in connection.listAllNetworks():
+            on = f"{network.isActive()} {network.autostart()}"
+            state = f"{read_network(network.XMLDesc(0))} {on}"
+            there.append(ResourceThere(ResourceKey("network", network.name()), state))
+        for pool in connection.listAllStoragePools():
+            state = f"{pool.UUIDString()} {pool.isActive()} {pool.autostart()}"
+            there.append(ResourceThere(ResourceKey("pool", pool.name()), state))
+            volumes = [one.name() for one in pool.listAllVolumes()] if pool.isActive() else []
+            claims = sorted(filter(lambda name: claimed(name)[0], volumes))
+            images = [name for name in volumes if is_image(name)]
+            there += [ResourceThere(ResourceKey("image", self.image.name), f"{name} {claims}") for name in images]
+        return sorted(there, key=lambda one: one.key)
+
+    async def drift(self, *, beyond_repair: bool) -> ResourceKey:
+        network = self.connection.networkLookupByName(self.section.network)
+        network.destroy()
+        if beyond_repair:
+            text = network.XMLDesc(0)
+            assert f"{self.subnet}.1" in text
+            self.connection.networkDefineXML(text.replace(f"{self.subnet}.1", f"{self.subnet}.2")).create()
+        return ResourceKey("network", network.name())
+
+    async def intrude_resource(self) -> ResourceKey:
+        foreign = Network(self.section.network or "", Owner("other", "fedcba9876543210"), "nat", "198.51.100.1", 24)
+        self.connection.networkDefineXML(render_network(foreign))
+        return ResourceKey("network", foreign.name)
+
+    async def share(self) -> ResourceKey:
+        (image,) = [one for one in await self.provider().find_resources() if one.kind == "image"]
+        pool = self.connection.storagePoolLookupByName(self.section.pool)
+        pool.createXML(render_volume(Volume(claim_name(Owner("other", "fedcba9876543210"), image.id), 0)))
+        return image.key
 
     def volumes(self) -> list[str]:
         pool = self.connection.storagePoolLookupByName(self.section.pool)
@@ -209,9 +253,9 @@ def clear(connection: Any) -> None:
         if pool.isActive():
             for volume in pool.listAllVolumes():
                 volume.delete()
-    if not real:
-        return
     for thing in (*connection.listAllStoragePools(), *connection.listAllNetworks()):
+        if not real and thing.name() in ("default", TEST_POOL):
+            continue
         if thing.isActive():
             thing.destroy()
         thing.undefine()

@@ -12,7 +12,7 @@ import pytest
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.providers.libvirt import image_cache
-from talosmith.providers.libvirt.images import Source, cached, obtain
+from talosmith.providers.libvirt.images import Source, obtain, peek
 
 CONTENT = b"boots".ljust(512, b"\1") + bytes(1024 * 1024) + b"end"
 CHANGED = CONTENT.replace(b"end", b"bad")
@@ -45,7 +45,7 @@ def test_a_changed_image_is_not_used_but_fetched_again(tmp_path: Path) -> None:
     server = Server()
     image = obtain(SOURCE, tmp_path, transport=server.transport)
     overwrite(Path(image.path), CHANGED)
-    assert not cached(SOURCE, tmp_path)
+    assert not peek(SOURCE, tmp_path)
     assert obtain(SOURCE, tmp_path, transport=server.transport) == image
     assert Path(image.path).read_bytes() == CONTENT
     assert server.asked == 2
@@ -97,7 +97,7 @@ def test_a_copy_of_the_same_bytes_is_hashed_once_and_used(tmp_path: Path, monkey
 def test_a_note_that_says_nothing_is_no_note(note: bytes, tmp_path: Path) -> None:
     image = obtain(SOURCE, tmp_path, transport=Server().transport)
     next(tmp_path.glob("*.json")).write_bytes(note)
-    assert not cached(SOURCE, tmp_path)
+    assert not peek(SOURCE, tmp_path)
     assert obtain(SOURCE, tmp_path, transport=Server().transport) == image
 
 

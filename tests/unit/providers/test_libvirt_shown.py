@@ -27,7 +27,7 @@ from tests.lab.lab_worlds import quick_bundle
 from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
 from tests.unit.providers.libvirt_recording import MADE, RecordingHost, made_as_shown, whole_life_is_as_shown
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("libvirt_library")]
+pytestmark = pytest.mark.usefixtures("libvirt_library")
 
 POOL, NETWORK = "shown-pool", "shown-network"
 OTHERS = frozenset({"UUID", "rename"})  # names of Python's own, too, and only those are meant
@@ -40,11 +40,6 @@ network: {{node_cidr: 192.0.2.0/24}}
 controlplane: 1
 workers: 1
 """
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture
@@ -66,6 +61,7 @@ async def test_every_change_of_the_host_is_shown(harness: LibvirtHarness) -> Non
 
 async def test_a_pool_that_is_off_is_switched_on_as_shown(harness: LibvirtHarness) -> None:
     provider = harness.provider()
+    await harness.stand()
     machine = await provider.create(harness.spec("cp-1", "controlplane"))
     pool = harness.connection.storagePoolLookupByName(POOL)
     MADE.clear()
@@ -96,6 +92,7 @@ def test_every_function_of_libvirt_that_the_provider_names_stands_in_a_table() -
 
 async def test_looking_changes_nothing(harness: LibvirtHarness) -> None:
     provider = harness.provider()
+    await harness.stand()
     machine = await provider.create(harness.spec("cp-1", "controlplane"))
     MADE.clear()
     await provider.find()
@@ -111,8 +108,18 @@ async def test_the_plan_has_the_calls_of_the_provider_and_its_text_too(tmp_path:
         host = session.provider.host_calls
     assert plan.step("machine/cp-1").action.calls() == ("machine:create", *host["create"])
     assert plan.step("machine/cp-1/seed").action.calls() == ("machine:forget-seed", *host["forget-seed"])
+    network, pool = f"resource/network/{NETWORK}/create", f"resource/pool/{POOL}/create"
+    (image,) = [step.key for step in plan if step.key.startswith("resource/image/")]
+    assert plan.step(image).needs == (pool,)
+    assert {network, pool, image} <= set(plan.step("machine/cp-1").needs)
     text = as_text(plan, Style(io.StringIO()))
-    assert (
-        "on the libvirt host, if needed: pool-define, pool-start, network-define, network-start, volume-upload"
-        in text
-    )
+    assert "on the libvirt host, if needed: pool-start, trial-start" in text
+    shown = text[: text.index("cp-1, ")] if "cp-1, " in text else text[: text.index("\n\ncp-1")]
+    assert shown.splitlines()[2:6] == [
+        "resources",
+        f"  • create network {NETWORK} — does not exist",
+        "      mode: nat",
+        "      address: 192.0.2.1/24",
+    ]
+    assert "      path: /var/lib/shown" in shown and "      source: https://factory.talos.dev/image/" in shown
+    assert {"name": "mode", "before": None, "after": "nat"} in plan.step(network).as_data()["settings"]

@@ -9,6 +9,7 @@ from typing import Any
 
 from talosmith.errors import Permanent
 from talosmith.events import Event
+from talosmith.model.resources import SettingChange
 from talosmith.plan.step import Disruption, Plan, Stage, Step, StepKey
 
 START = 1_790_000_000.0
@@ -36,6 +37,7 @@ class Act:
     disruption: Disruption = "none"
     limit: float = 60.0
     refuses: str = ""
+    settings: tuple[SettingChange, ...] = ()
 
     @property
     def stage(self) -> Stage:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from talosmith.desired import nocloud
 from talosmith.desired.images import Schematic
 from talosmith.desired.machine.node import image_of
 from talosmith.desired.outputs import seed_networks
+from talosmith.desired.target import machine_spec
 from talosmith.errors import Permanent
 from talosmith.model.cluster import Cluster
 from talosmith.model.machines import MachineSpec, Owner
@@ -37,10 +40,12 @@ def libvirt_provider(cluster: Cluster, section: Libvirt, owner: Owner) -> Libvir
         request = image_of(spec.node, spec.talos_version, section.platform)
         schematic = "" if request.schematic else Schematic(request.extensions, request.kernel_args).to_text()
         place = request.url(request.disk_image)
-        return Source(place, section.image_checksum or "", schematic, f"https://{request.factory}/schematics")
+        label = "-".join([*place.split("/")[-2:], hashlib.sha256(place.encode()).hexdigest()[:8]])
+        return Source(place, section.image_checksum or "", schematic, f"https://{request.factory}/schematics", label)
 
     vip = str(cluster.network.vip or "")
-    wishes = Wishes(section, seed, image, _network(cluster, section, owner), vip=vip)
+    sources = tuple(dict.fromkeys(image(machine_spec(cluster, node)) for node in cluster.nodes))
+    wishes = Wishes(section, seed, image, _network(cluster, section, owner), vip=vip, sources=sources)
     return LibvirtProvider(owner, Host(section.uri), wishes)
 
 

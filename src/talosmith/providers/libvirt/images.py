@@ -19,11 +19,11 @@ import httpx2
 
 from talosmith import files
 from talosmith.errors import Permanent, Temporary
-from talosmith.providers.libvirt.connection import stop_if_cancelled
 from talosmith.providers.libvirt.image_cache import Image as Image
 from talosmith.providers.libvirt.image_cache import ImageCache, digest_of
 from talosmith.providers.libvirt.unpacking import Room, unpack
 from talosmith.providers.telling import counting
+from talosmith.tasks import stop_if_cancelled
 
 _CHUNK = 1024 * 1024
 _TIMEOUT = 30.0  # seconds without a byte
@@ -37,6 +37,12 @@ class Source:
     checksum: str = ""  # `sha256:…` of the file as it is served; empty: nobody told
     schematic: str = ""
     schematic_url: str = ""
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """As plans call it."""
+        return self.label or Path(self.place).name
 
     @property
     def is_url(self) -> bool:
@@ -61,9 +67,9 @@ def obtain(source: Source, folder: Path | None = None, *, transport: Any = None)
             return cache.keep(key, unpacked if unpack(fetched, unpacked) else fetched)
 
 
-def cached(source: Source, folder: Path | None = None) -> bool:
-    """Whether it is here already, whole and proven."""
-    return ImageCache(folder or image_cache()).lookup(_key(source)) is not None
+def peek(source: Source, folder: Path | None = None) -> Image | None:
+    """The image if it is here already, whole and proven."""
+    return ImageCache(folder or image_cache()).lookup(_key(source))
 
 
 def prove(source: Source, file: Path | None = None) -> Path:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx2
-from anyio import to_thread
 
 from talosmith.errors import TalosmithError
 from talosmith.model.machines import MachineSpec
 from talosmith.providers.base import Finding
 from talosmith.providers.libvirt.capabilities import capabilities
 from talosmith.providers.libvirt.connection import Host, found, libvirt
-from talosmith.providers.libvirt.images import Source, cached, prove
+from talosmith.providers.libvirt.images import Source, peek, prove
 from talosmith.providers.libvirt.network_checks import Wanted, check_addresses, check_forwarding, check_network
 from talosmith.providers.libvirt.store import Store
 from talosmith.providers.libvirt.trial import Trial, Trials
 from talosmith.providers.libvirt.wishes import Wishes
+from talosmith.tasks import in_thread
 
 _GIB = 2**30
 _OLDEST_LIBVIRT = (6, 0, 0)
@@ -40,7 +41,7 @@ async def look(
     except TalosmithError as problem:
         return [Finding(level="error", check="libvirt", cause=str(problem), evidence=host.uri, fix=problem.hint)]
     for source in dict.fromkeys(wishes.image(spec) for spec in specs):
-        findings.append(await to_thread.run_sync(_image, source, wishes.cache))
+        findings.append(await in_thread(partial(_image, source, wishes.cache)))
     wanted = [Wanted(str(spec.ip), _TALOS, spec.name) for spec in specs]
     if wishes.vip and specs and first:
         wanted.append(Wanted(wishes.vip, _KUBERNETES, "the VIP"))
@@ -126,11 +127,11 @@ def _pool(connection: Any, store: Store, specs: Sequence[MachineSpec]) -> Findin
     pool = found(lambda: connection.storagePoolLookupByName(store.pool_name))
     if pool is None:
         if store.pool_path:
-            return Finding(level="ok", check="storage pool", evidence=f"is made in {store.pool_path}")
+            return Finding(level="ok", check="storage pool", evidence=f"will be created in {store.pool_path}")
         names = ", ".join(sorted(one.name() for one in connection.listAllStoragePools())) or "none"
         return Finding(
             level="error", check="storage pool", cause=f"the host has no pool {store.pool_name!r}",
-            evidence=f"it has: {names}", fix="set `libvirt.pool` to one of them, or `pool_path` to make it",
+            evidence=f"it has: {names}", fix="set `libvirt.pool` to one of them, or `pool_path` to have it created",
         )  # fmt: skip
     try:
         described = store.described(pool)
@@ -172,7 +173,7 @@ def _memory(connection: Any, specs: Sequence[MachineSpec]) -> Finding:
 
 def _image(source: Source, cache: Path | None) -> Finding:
     try:
-        if cached(source, cache):
+        if peek(source, cache):
             return Finding(level="ok", check="image", evidence=f"{source.place}, fetched before")
         if not source.is_url:
             prove(source)

@@ -7,31 +7,32 @@ and has the machine of who came first.
 
 from __future__ import annotations
 
+import asyncio
 import uuid as uuids
 from collections.abc import Sequence
 from typing import Any
 
-import anyio
-from anyio import to_thread
-
 from talosmith.errors import TalosmithError
 from talosmith.model.machines import Machine, MachineSpec, Owner
+from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec
 from talosmith.model.secret import Secret
-from talosmith.providers.base import Finding, HostCalls
+from talosmith.providers.base import Finding, HostCalls, Known
 from talosmith.providers.libvirt import calls, changes
 from talosmith.providers.libvirt.capabilities import Capabilities, capabilities
 from talosmith.providers.libvirt.connection import Host, found, libvirt
 from talosmith.providers.libvirt.domain import Domain, Link, read, render
 from talosmith.providers.libvirt.failures import GONE, NO_SUPPORT, NOT_NOW, code_of
-from talosmith.providers.libvirt.images import Image, obtain
+from talosmith.providers.libvirt.images import Image
 from talosmith.providers.libvirt.machines import Machines, each, gone
-from talosmith.providers.libvirt.networks import read_network, render_network
 from talosmith.providers.libvirt.preflight import look
+from talosmith.providers.libvirt.resources import LibvirtResources
 from talosmith.providers.libvirt.storage import Names, listed
-from talosmith.providers.libvirt.store import Store, delete_volume, switch_on
+from talosmith.providers.libvirt.store import Store, delete_volume
 from talosmith.providers.libvirt.trial import Trials
 from talosmith.providers.libvirt.wishes import Wishes
 from talosmith.providers.telling import tell
+from talosmith.tasks import shielded
+from talosmith.waiting import poll
 
 _INVALID = 8  # an argument that the driver does not know
 
@@ -51,9 +52,8 @@ class LibvirtProvider:
         self._link = Link("", section.bridge) if section.bridge else Link(section.network or "default")
         self._machines = Machines(host, owner, self._store, self._link)
         self._trials = Trials(host, owner)
-        self._fetching = anyio.Lock()
-        self._preparing = anyio.Lock()
-        self._leaving = anyio.Lock()
+        self._resources = LibvirtResources(owner, host, self._store, wishes)
+        self._leaving = asyncio.Lock()
 
     @property
     def host_calls(self) -> HostCalls:
@@ -75,22 +75,17 @@ class LibvirtProvider:
         )
         if there is not None:
             return there
-        image = await self._image(spec)
-        if self._preparing.locked():
-            tell("waiting for the host to be ready for machines")
-        async with self._preparing:  # all machines need the same
-            base, hardware = await self._host.do("prepare the host", lambda one: self._prepare_host(one, image))
+        image = await self._resources.image(self._wishes.image(spec))
         iso = self._wishes.seed(spec, seed)
         names = Names(self._owner, spec.name, str(uuids.uuid4()))
         try:
             wanted = await self._host.do(
                 f"make the disks of {spec.name}",
-                lambda connection: self._prepare(connection, spec, names, (image, base), iso, hardware),
+                lambda connection: self._prepare(connection, spec, names, image, iso),
             )
             made = await self._host.do(f"define {spec.name}", lambda one: self._define(one, wanted), once=True)
         except BaseException:
-            with anyio.CancelScope(shield=True):
-                await self._withdraw(names)
+            await shielded(self._withdraw(names))
             raise
         if made:
             await self._host.do(f"start {spec.name}", lambda one: _start(one.lookupByUUIDString(names.uuid)))
@@ -112,6 +107,29 @@ class LibvirtProvider:
         await self._host.do(f"remove {machine.name}", lambda one: self._undefine(one, machine), once=True)
         async with self._leaving:
             await self._host.do("tidy up", self._tidy)
+
+    # What machines stand on
+
+    def resources(self) -> tuple[ResourceSpec, ...]:
+        return self._resources.wanted()
+
+    def machine_needs(self, spec: MachineSpec) -> tuple[ResourceKey, ...]:
+        return self._resources.machine_needs(spec)
+
+    def difference(self, found: Resource, wanted: ResourceSpec) -> Difference:
+        return self._resources.difference(found, wanted)
+
+    async def find_resources(self) -> list[Resource]:
+        return await self._resources.find()
+
+    async def create_resource(self, spec: ResourceSpec, known: Known) -> Resource:
+        return await self._resources.create(spec, known)
+
+    async def update_resource(self, found: Resource, spec: ResourceSpec, known: Known) -> Resource:
+        return await self._resources.change(found, spec, known)
+
+    async def delete_resource(self, found: Resource) -> None:
+        await self._resources.delete(found)
 
     async def power(self, machine: Machine, on: bool) -> None:
         act = _start if on else _stop
@@ -152,35 +170,20 @@ class LibvirtProvider:
 
     # All below runs in worker threads
 
-    async def _image(self, spec: MachineSpec) -> Image:
-        """One fetch at a time, for all machines that want the same."""
-        if self._fetching.locked():
-            tell("waiting for the image, which another machine needs as well")
-        async with self._fetching:
-            source = self._wishes.image(spec)
-            return await to_thread.run_sync(lambda: obtain(source, self._wishes.cache))
-
-    def _prepare_host(self, connection: Any, image: Image) -> tuple[str, Capabilities]:
-        """Pool, network and image; the image's path there, and what the host can run."""
-        pool = self._store.pool(connection, make=True)
-        self._make_network(connection)
-        return self._store.upload_image(connection, pool, image), capabilities(connection)
-
     def _prepare(
         self,
         connection: Any,
         spec: MachineSpec,
         names: Names,
-        image: tuple[Image, str],
+        image: Image,
         iso: bytes,
-        host: Capabilities,
     ) -> Domain:
         section = self._wishes.section
-        pool = self._store.pool(connection, make=True)
+        pool = self._store.ready_pool(connection)
         folder = self._store.described(pool).path
-        disks = self._store.make_disks(pool, names, spec.disks_mib, *image)
+        disks = self._store.make_disks(pool, names, spec.disks_mib, image, self._store.image_path(pool, image))
         seed = self._store.upload_seed(connection, pool, names, iso)
-        hardware: dict[str, Any] = self._hardware(host, spec.arch)
+        hardware: dict[str, Any] = self._hardware(capabilities(connection), spec.arch)
         return Domain(
             name=self._machines.domain_name(spec.name),
             uuid=names.uuid,
@@ -205,23 +208,6 @@ class LibvirtProvider:
         if section.domain_type == "auto" and wanted["kind"] == "kvm" and self._trials.of(wanted).runs is False:
             return host.hardware(arch, "qemu", section.cpu_model)
         return wanted
-
-    def _make_network(self, connection: Any) -> None:
-        wanted = self._wishes.network
-        if wanted is None:
-            return
-        network = found(lambda: connection.networkLookupByName(wanted.name))
-        if network is None:
-            try:
-                network = connection.networkDefineXML(render_network(wanted))
-            except libvirt().libvirtError:
-                network = found(lambda: connection.networkLookupByName(wanted.name))
-                if network is None:  # else another was faster
-                    raise
-        if read_network(network.XMLDesc()).owner == self._owner:  # somebody else's is used as it is
-            switch_on(network)
-            if not network.autostart():
-                network.setAutostart(1)
 
     def _define(self, connection: Any, wanted: Domain) -> bool:
         """False if somebody else has made a domain of this name meanwhile."""
@@ -255,8 +241,7 @@ class LibvirtProvider:
 
     def _resize(self, connection: Any, machine: Machine, spec: MachineSpec) -> None:
         domain = self._machines.must_be_ours(connection, machine)
-        self._make_network(connection)  # it may be what changes
-        pool = self._store.pool(connection, make=True)
+        pool = self._store.ready_pool(connection)
         described = read(domain.XMLDesc(0))
         changes.grow(connection, domain, described, spec.disks_mib)
         names = Names(self._owner, machine.name, described.uuid)
@@ -282,15 +267,13 @@ class LibvirtProvider:
             return not domain.isActive()
 
         tell("waiting for it to shut down")
-        with anyio.move_on_after(self._wishes.patience):
-            while not await self._host.do(f"shut {machine.name} down", ask):
-                await anyio.sleep(0.5)
+        await poll(lambda: self._host.do(f"shut {machine.name} down", ask), every=0.5, limit=self._wishes.patience)
         await self.power(machine, False)
 
     def _switch_seed(self, connection: Any, machine: Machine, iso: bytes | None) -> bool:
         domain = self._machines.must_be_ours(connection, machine)
         described = read(domain.XMLDesc(0))
-        pool = self._store.pool(connection, make=iso is not None, start=True)
+        pool = self._store.ready_pool(connection) if iso is not None else self._store.pool(connection, start=True)
         names = Names(self._owner, machine.name, described.uuid)
         new = self._store.upload_seed(connection, pool, names, iso) if iso is not None else ""
         if new != described.seed:
@@ -333,21 +316,12 @@ class LibvirtProvider:
             domain.undefineFlags(library.VIR_DOMAIN_UNDEFINE_SNAPSHOTS_METADATA)
 
     def _tidy(self, connection: Any) -> None:
+        """What runs that were cut off have left; with the last machine, when nothing is under way."""
         if any(described.is_of(self._owner) for _, described in each(self._host.domains(connection))):
             return
         pool = self._store.pool(connection)
-        if pool is not None and not self._store.tidy(connection, pool):
-            return
-        for network in connection.listAllNetworks():  # the inventory may have had others before
-            if read_network(network.XMLDesc()).owner == self._owner and not _is_used(connection, network.name()):
-                if network.isActive():
-                    network.destroy()
-                network.undefine()
-
-
-def _is_used(connection: Any, network: str) -> bool:
-    """Somebody else may have put machines into our network."""
-    return any(described.link.network == network for _, described in each(connection.listAllDomains()))
+        if pool is not None:
+            self._store.delete_leftovers(connection, pool)
 
 
 def _start(domain: Any) -> None:

@@ -8,6 +8,7 @@ and what was left behind by one that was cut off is known by its uuid, which no 
 from __future__ import annotations
 
 import re
+import uuid as uuids
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,18 +73,19 @@ class Pool:
     type: str
     path: str
     available: int = 0  # bytes
+    uuid: str = ""
 
 
 def read_pool(text: str) -> Pool:
     tree = parse(text)
-    return Pool(
-        tree.findtext("name", ""), tree.get("type", ""), tree.findtext("target/path", ""), size(tree, "available")
-    )
+    path, free = tree.findtext("target/path", ""), size(tree, "available")
+    return Pool(tree.findtext("name", ""), tree.get("type", ""), path, free, tree.findtext("uuid", ""))
 
 
 def render_pool(pool: Pool) -> str:
     tree = root("pool", type=pool.type)
     child(tree, "name", pool.name)
+    child(tree, "uuid", pool.uuid)
     child(child(tree, "target"), "path", pool.path)
     return text_of(tree)
 
@@ -111,17 +113,29 @@ class Names:
         return f"{self.prefix}console.log"
 
 
-def pool_mark(owner: Owner) -> str:
-    """A volume in a pool that this cluster has made: such a pool may go again when nothing else is in it."""
-    return f"{PREFIX}-{owner.id}-pool"
+def pool_uuid(owner: Owner, name: str) -> str:
+    """A pool has no room for metadata, so its uuid is its label. It is told also while the pool is off."""
+    return str(uuids.uuid5(uuids.NAMESPACE_URL, f"{PREFIX}/{owner.cluster}/{owner.id}/{name}"))
+
+
+def claim_name(owner: Owner, digest: str) -> str:
+    """An empty volume: this cluster uses the image. Nobody deletes an image that another cluster has claimed."""
+    return f"{PREFIX}-{owner.id}-claim-{digest[:32]}"
+
+
+def claimed(name: str) -> tuple[str, str]:
+    """The id of the cluster and the digest in the name of a claim; empty if it is none."""
+    told = re.fullmatch(rf"{PREFIX}-([^-]+)-claim-([0-9a-f]{{32}})", name)
+    return (told[1], told[2]) if told else ("", "")
 
 
 def image_name(digest: str, file_format: str) -> str:
     return f"{PREFIX}-image-{digest[:32]}.{file_format}"
 
 
-def is_image(name: str) -> bool:
-    return name.startswith(f"{PREFIX}-image-")
+def is_image(name: str, digest: str = "") -> bool:
+    """Any, or the one with this digest."""
+    return name.startswith(f"{PREFIX}-image-{digest[:32]}")
 
 
 def uuid_in(owner: Owner, name: str) -> str:

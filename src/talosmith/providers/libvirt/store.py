@@ -7,6 +7,7 @@ that nobody else uses, so one that is there already was made by the try before.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,7 +17,7 @@ from typing import Any
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import Owner
-from talosmith.providers.libvirt.connection import Host, chunks, found, libvirt, stop_if_cancelled
+from talosmith.providers.libvirt.connection import Host, chunks, found, libvirt
 from talosmith.providers.libvirt.failures import GONE, NOT_NOW, VOLUME_EXISTS, code_of
 from talosmith.providers.libvirt.images import Image
 from talosmith.providers.libvirt.storage import (
@@ -24,17 +25,20 @@ from talosmith.providers.libvirt.storage import (
     Names,
     Pool,
     Volume,
+    claim_name,
+    claimed,
     image_name,
     is_image,
     last_written,
     listed,
-    pool_mark,
+    pool_uuid,
     read_pool,
     render_pool,
     render_volume,
     uuid_in,
 )
 from talosmith.providers.telling import counting, tell
+from talosmith.tasks import stop_if_cancelled
 
 _MIB = 2**20
 _FIRST_BLOCK = 64 * 1024
@@ -51,17 +55,26 @@ class Store:
 
     # The pool
 
-    def pool(self, connection: Any, *, make: bool = False, start: bool = False) -> Any:
-        """libvirt's pool, started; None if it is missing and not to be made, or off and not to be started."""
+    def pool(self, connection: Any, *, start: bool = False) -> Any:
+        """libvirt's pool, running; None if it does not exist, or is off and not to be started."""
         pool = found(lambda: connection.storagePoolLookupByName(self.pool_name))
-        if pool is None and make:
-            pool = self._make(connection)
-        if pool is not None and make:
-            self.described(pool)  # before it is switched on: one that does not serve is left as it is
         if pool is not None and not pool.isActive():
-            if not (make or start):
+            if not start:
                 return None
             switch_on(pool)
+        return pool
+
+    def ready_pool(self, connection: Any) -> Any:
+        """The pool for a machine's volumes. One that does not serve is left as it is, not started."""
+        pool = found(lambda: connection.storagePoolLookupByName(self.pool_name))
+        if pool is None:
+            names = ", ".join(sorted(one.name() for one in connection.listAllStoragePools())) or "none"
+            raise Permanent(
+                f"the host has no storage pool {self.pool_name!r} (it has: {names})",
+                hint="set `libvirt.pool` to one of them, or `libvirt.pool_path` to a folder to have it created there",
+            )
+        self.described(pool)
+        switch_on(pool)
         return pool
 
     def described(self, pool: Any) -> Pool:
@@ -75,37 +88,63 @@ class Store:
             )
         return told
 
-    def _make(self, connection: Any) -> Any:
-        if not self.pool_path:
-            names = ", ".join(sorted(one.name() for one in connection.listAllStoragePools())) or "none"
-            raise Permanent(
-                f"the host has no storage pool {self.pool_name!r} (it has: {names})",
-                hint="set `libvirt.pool` to one of them, or `libvirt.pool_path` to a folder to make it in",
-            )
+    def make_pool(self, connection: Any) -> None:
+        """Create it, or finish what a run that was cut off has left of it. Somebody else's is left as it is."""
+        uuid = pool_uuid(self.owner, self.pool_name)
+        pool = found(lambda: connection.storagePoolLookupByName(self.pool_name))
+        if pool is None:
+            wanted = Pool(self.pool_name, "dir", self.pool_path, uuid=uuid)
+            try:
+                pool = connection.storagePoolDefineXML(render_pool(wanted))
+            except libvirt().libvirtError:
+                pool = found(lambda: connection.storagePoolLookupByName(self.pool_name))
+                if pool is None:  # else another was faster, and may be half done
+                    raise
+        if pool.UUIDString() != uuid:
+            return
         try:
-            pool = connection.storagePoolDefineXML(render_pool(Pool(self.pool_name, "dir", self.pool_path)))
-        except libvirt().libvirtError:
-            pool = found(lambda: connection.storagePoolLookupByName(self.pool_name))
-            if pool is None:  # else another was faster, and may be half done
-                raise
-        try:
-            pool.build()
+            if not pool.isActive():
+                pool.build()
         except libvirt().libvirtError:
             if not pool.isActive():
                 raise
         switch_on(pool)
-        pool.setAutostart(1)
-        self._create(pool, Volume(pool_mark(self.owner), 0))
-        return pool
+        if not pool.autostart():
+            pool.setAutostart(1)
+
+    def delete_pool(self, connection: Any, uuid: str) -> None:
+        """With what cut-off runs of this cluster have left in it. It is kept if anything else is in it."""
+        pool = found(lambda: connection.storagePoolLookupByUUIDString(uuid))
+        if pool is None or uuid != pool_uuid(self.owner, pool.name()):
+            return
+        switch_on(pool)
+        self.delete_leftovers(connection, pool)
+        if not listed(pool):
+            pool.destroy()
+            pool.delete()
+            pool.undefine()
 
     # The image
 
+    def image_path(self, pool: Any, image: Image) -> str:
+        volume = found(lambda: pool.storageVolLookupByName(image_name(image.digest, image.format)))
+        if volume is None:
+            raise Permanent(
+                f"the pool {self.pool_name!r} has no image {image_name(image.digest, image.format)}: it was deleted",
+                hint="run the same again: the image is uploaded again",
+            )
+        return str(volume.path())
+
     def upload_image(self, connection: Any, pool: Any, image: Image) -> str:
-        """The path of the image on the host. Its first block is written last: without it, it is not whole."""
+        """The path of the image on the host. Its first block is written last: without it, it is not whole.
+
+        It is claimed before: from then on no other cluster deletes it, used or not.
+        """
+        self._create(pool, Volume(claim_name(self.owner, image.digest), 0))
         name = image_name(image.digest, image.format)
         volume = found(lambda: pool.storageVolLookupByName(name))
         if volume is not None:
-            if self._is_whole(connection, volume):
+            if self.is_whole(connection, volume):
                 return str(volume.path())
             self._take_over(volume, name)
         if not self._create(pool, Volume(name, image.length)):
@@ -129,8 +168,24 @@ class Store:
         pool.refresh()  # now libvirt sees what kind of image it is
         return str(volume.path())
 
-    def _is_whole(self, connection: Any, volume: Any) -> bool:
+    def is_whole(self, connection: Any, volume: Any) -> bool:
         return bool(self.host.download(connection, volume, 0, 512).strip(b"\0"))
+
+    def delete_image(self, pool: Any, digest: str) -> None:
+        """It is kept while other clusters have claimed it, or have disks over it.
+
+        The claim goes last, so that a run that is cut off is finished by the next. Two clusters that give it up at
+        once see each other's claim: so it is looked at again.
+        """
+        self._delete_unused(pool, digest)
+        delete_volume(found(lambda: pool.storageVolLookupByName(claim_name(self.owner, digest))))
+        self._delete_unused(pool, digest)
+
+    def _delete_unused(self, pool: Any, digest: str) -> None:
+        there = listed(pool)
+        used = {one.backing for one in there}
+        if not {whose for one in there if (whose := claimed(one.name)[0]) and digest in one.name} - {self.owner.id}:
+            self.delete(pool, lambda one: is_image(one.name, digest) and one.path not in used)
 
     def _take_over(self, volume: Any, name: str) -> None:
         """What an upload has left that was cut off. libvirt would delete one that is under way as well: what is still
@@ -197,34 +252,18 @@ class Store:
             if wanted(one):
                 delete_volume(found(lambda name=one.name: pool.storageVolLookupByName(name)))  # type: ignore[misc]
 
-    # The end
-
-    def tidy(self, connection: Any, pool: Any) -> bool:
-        """What is left when the last machine is gone: images that nobody uses, and the pool if we made it.
-
-        Volumes of a machine that is there are a sign that it was not the last: then nothing more is done.
-        """
-        there = listed(pool)
-        for one in there:
-            uuid = uuid_in(self.owner, one.name)
-            if uuid and self.host.domain_by_id(connection, uuid) is not None:
-                return False
-        self.delete(pool, lambda one: bool(uuid_in(self.owner, one.name)))
-        used = {one.backing for one in listed(pool)}
-        self.delete(pool, lambda one: is_image(one.name) and one.path not in used)
-        if [one.name for one in listed(pool)] == [pool_mark(self.owner)]:
-            self.delete(pool, lambda one: True)
-            pool.destroy()
-            pool.delete()
-            pool.undefine()
-        return True
+    def delete_leftovers(self, connection: Any, pool: Any) -> None:
+        """Volumes of machines of this cluster that no longer exist, or were cut off before they did."""
+        uuids = {uuid for one in listed(pool) if (uuid := uuid_in(self.owner, one.name))}
+        gone = {uuid for uuid in uuids if self.host.domain_by_id(connection, uuid) is None}
+        self.delete(pool, lambda one: uuid_in(self.owner, one.name) in gone)
 
     def _create(self, pool: Any, volume: Volume) -> bool:
         """Whether it was made now."""
         try:
             pool.createXML(render_volume(volume))
         except libvirt().libvirtError as error:
-            if code_of(error) == VOLUME_EXISTS or "exists already" in str(error):
+            if code_of(error) == VOLUME_EXISTS or re.search("exists already|already exists", str(error)):
                 return False
             raise
         return True

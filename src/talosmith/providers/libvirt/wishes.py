@@ -18,7 +18,8 @@ class Wishes:
     section: Libvirt
     seed: Callable[[MachineSpec, Secret | None], bytes]  # the ISO
     image: Callable[[MachineSpec], Source]
-    network: Network | None = None  # to be made if the host has none of its name
+    network: Network | None = None  # to be created if the host has none of its name
     cache: Path | None = None  # of images; the user's if left out
     patience: float = 60.0  # seconds that a machine gets to shut down by itself
     vip: str = ""  # that the control planes share
+    sources: tuple[Source, ...] = ()  # of all images that machines of this cluster start from
