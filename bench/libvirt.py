@@ -26,8 +26,7 @@ TURNS = 3
 ACTIONS = {"up": "made", "again": "unchanged", "destroy": "taken away"}
 START = "start"  # of ours: until the host is asked for the first time
 OURS, THEIRS = "ours", "theirs"
-LIMITS = {"seconds": 1.0, "cpu": 1.0, "calls": 1.0}  # no more than Terraform …
-DESTROY_CALLS = 2.0  # … but what is not tagged as ours is found out before anything is deleted
+LIMIT = 1.0  # times what Terraform takes
 _LIMIT = 60  # seconds in which a run is over, or hangs
 
 _OURS = """
@@ -160,8 +159,7 @@ def _compared(turns: list[Turn]) -> Iterator[Result]:
             figures = f"{ours:{shown}} against {theirs:{shown}}"
             if start := best(OURS, START, of):
                 figures += f"; {start:{shown}} of ours before the host is asked"
-            limit = DESTROY_CALLS if (action, of) == ("destroy", "calls") else LIMITS[of]
-            yield Result(f"{NODES} machines {told}, {of}: ours / OpenTofu's", figures, ours / theirs, limit)
+            yield Result(f"{NODES} machines {told}, {of}: ours / OpenTofu's", figures, ours / theirs, LIMIT)
 
 
 # The tools
