@@ -14,8 +14,8 @@ from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec, changed_settings
 from talosmith.providers.base import Known
-from talosmith.providers.resource_contract import ResourceThere
 from tests.machine_specs import machine_spec
+from tests.resource_contract import ResourceThere
 
 NETWORK, SUBNET, IMAGE = ResourceKey("network", "main"), ResourceKey("subnet", "a"), ResourceKey("image", "talos")
 BALANCER, GROUP = ResourceKey("balancer", "api"), ResourceKey("group", "api")

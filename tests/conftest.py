@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from tools.peers import PeerUnavailable, find
 
 REAL = tuple(Path(__file__).parent / folder for folder in ("real", "contract"))
+GUARD = Path(__file__).parent / "network_guard"
 REAL_FIXTURES = {"peer", "libvirt_library"}
 PYTHON_ALONE = os.environ.get("TALOSMITH_PYTHON_ALONE") == "1"  # as `make test` sets it
 NO_SKIPS = os.environ.get("TALOSMITH_NO_SKIPS") == "1"
@@ -31,6 +33,32 @@ def ctrl_c_is_heard() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session")
+def dialed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What tests and the Python programs that they start dialed outside loopback; the guard refuses it."""
+    file = tmp_path_factory.mktemp("guard") / "dialed"
+    file.touch()
+    path = os.pathsep.join(filter(None, (str(GUARD), os.environ.get("PYTHONPATH"))))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", path)
+        runpy.run_path(str(GUARD / "sitecustomize.py"))  # in this process
+        yield file
+
+
+@pytest.fixture(autouse=True)
+def nothing_outside_loopback_is_dialed(request: pytest.FixtureRequest, dialed: Path) -> Iterator[None]:
+    """Tests of the real tier dial the addresses of namespaces that they made; all others stay on this machine."""
+    if request.node.get_closest_marker("real"):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TALOSMITH_DIALED", str(dialed))
+        yield
+    addresses = dialed.read_text(encoding="utf-8").split()
+    dialed.write_text("", encoding="utf-8")
+    assert not addresses, f"dialed outside loopback: {sorted(set(addresses))}"
 
 
 @pytest.fixture(scope="session")

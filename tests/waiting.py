@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
-
-import anyio
 
 PATIENCE = 600.0  # seconds; they cost nothing where all is well
 _OFTEN = 0.01
@@ -24,4 +23,4 @@ async def comes_true(look: Callable[[], Awaitable[str]]) -> None:
     end = time.monotonic() + PATIENCE
     while wrong := await look():
         assert time.monotonic() < end, wrong
-        await anyio.sleep(_OFTEN)
+        await asyncio.sleep(_OFTEN)

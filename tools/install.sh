@@ -22,7 +22,8 @@ package=".${extras:+[$extras]}"
 
 if command -v uv >/dev/null 2>&1; then
     [ -d .venv ] || uv venv --quiet --python '>=3.11' .venv
-    exec uv pip install --quiet --python .venv --constraint constraints.txt --editable "$package"
+    uv pip install --quiet --compile-bytecode --python .venv --constraint constraints.txt --editable "$package"
+    exec .venv/bin/python -m compileall -q src # an editable package is compiled by nobody else
 fi
 
 for python in "${PYTHON:-python3}" python3.14 python3.13 python3.12 python3.11; do
@@ -31,7 +32,8 @@ for python in "${PYTHON:-python3}" python3.14 python3.13 python3.12 python3.11; 
             echo "Could not make .venv. On Debian and Ubuntu: apt install python3-venv" >&2
             exit 1
         }
-        exec .venv/bin/pip install --quiet --constraint constraints.txt --editable "$package"
+        .venv/bin/pip install --quiet --constraint constraints.txt --editable "$package"
+        exec .venv/bin/python -m compileall -q src # an editable package is compiled by nobody else
     fi
 done
 echo "talosmith needs Python 3.11 or newer; set PYTHON=/path/to/python3.11 or install uv" >&2

@@ -10,6 +10,7 @@ The library's way in and the command line's only one:
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -18,8 +19,6 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
-
-import anyio
 
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.secrets_file import Secrets, create_secrets, has_secrets, read_secrets
@@ -38,6 +37,7 @@ from talosmith.plan.step import Plan, kind_of
 from talosmith.providers import provider_for
 from talosmith.providers.base import Finding, HasConsole, Provider, capabilities
 from talosmith.talos import Limits, MaintenanceClient, TalosClient
+from talosmith.waiting import between_looks, limited
 
 if TYPE_CHECKING:  # what only some commands need is imported by them: the rest asks its first question sooner
     from talosmith.engine.holder import Holder
@@ -113,19 +113,21 @@ class Session:
 
         return KubeClient.from_bundle(self.desired.bundle, addresses)
 
-    async def plan(self, operation: Operation[Chosen], options: Chosen) -> Plan[Context]:
-        """What an operation, a module of `talosmith.operations`, would do now."""
-        observed = await self.observe()
-        _check_targets(options.selection, observed)
-        missing = self._missing_files(Reach(self.cluster, observed.machines))
+    async def plan(
+        self, operation: Operation[Chosen], options: Chosen, observed: Observed | None = None
+    ) -> Plan[Context]:
+        """What an operation, a module of `talosmith.operations`, would do: now, or in a state just observed."""
+        observed = observed or await self.observe()
         from talosmith.operations.operation import Facts
 
+        _check_targets(options.selection, observed)
+        missing = self._missing_files(Reach(self.cluster, observed.machines))
         facts = Facts(capabilities=capabilities(self.provider), missing_files=missing)
         return self._timed(operation.build(self.desired, observed, options, facts))
 
     async def health(self, report: Callable[[str], None], limit: float = 0.0) -> list[tuple[Check, Verdict]]:
         """All conditions of a healthy cluster. With a limit they are waited for; `Unhealthy` is raised at its end."""
-        from talosmith.observed.health import between_looks, look_once, wait_healthy
+        from talosmith.observed.health import look_once, wait_healthy
 
         reach = Reach(self.cluster, await self._machines())
         look = partial(look_once, self.desired, self.talos, reach=reach)
@@ -176,11 +178,11 @@ class Session:
             or (isinstance(seen.stage, Unknown) and not running and not self.provider.creates)
         ]
         found = await self.provider.preflight(new)
-        with anyio.move_on_after(patience):
+        async with limited(patience):
             while silent := [finding for finding in found if finding.transient]:
                 for finding in silent:
                     waiting(finding)
-                await anyio.sleep(_LOOK_AGAIN)
+                await asyncio.sleep(_LOOK_AGAIN)
                 found = await self.provider.preflight(new)
         return found
 

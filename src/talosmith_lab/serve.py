@@ -13,6 +13,7 @@ from talosmith.providers.lab.process import Place
 from talosmith_lab.server.lab import LabOptions, LabServer
 
 _LOOKS = 5.0  # seconds between looks whether anybody could still find it
+_OBJECTS = 50_000  # new ones before the next look for garbage, of which requests leave little
 
 
 def serve(name: str) -> None:
@@ -24,6 +25,7 @@ def serve(name: str) -> None:
         place.running_file.unlink(missing_ok=True)  # of one that was killed
         _many_files()
         gc.freeze()  # code stays; only what happens in the lab may become garbage
+        gc.set_threshold(_OBJECTS)
         asyncio.run(_serve(place))
 
 

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.contract.worlds import bundle, world
 from tests.real.talos.fixtures import talos_lab, talos_nodes
 
 __all__ = ["bundle", "talos_lab", "talos_nodes", "world"]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"

@@ -30,7 +30,7 @@ from talosmith.talos.resources import ChangeKind
 from tests.contract.worlds import World, applied, bootstrapped, done, eventually, joined, refused
 from tests.real.talos.patience import PATIENCE
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 async def test_maintenance_mode(world: World) -> None:

@@ -26,7 +26,7 @@ from talosmith.talos import (
 from talosmith.talos.events import SequenceStep
 from tests.contract.worlds import Machine, World, applied, bootstrapped, done, eventually, joined, refused
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 _LAST_WORDS = 10  # a real node may be gone before what it said last has left it; then it is asked again
 _CUT_SHORT = "context canceled"  # a real etcd may be asked for its health just when it is stopped

@@ -11,7 +11,7 @@ from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs, Lab
 from tests.loopback import free_network
 
-pytest.register_assert_rewrite("talosmith.providers.contract")  # its assertions tell what they saw, too
+pytest.register_assert_rewrite("tests.provider_contract")  # its assertions tell what they saw, too
 
 
 @pytest.fixture(scope="session")
@@ -22,11 +22,6 @@ def configs() -> Configs:
 @pytest.fixture
 def lab(configs: Configs) -> Lab:
     return Lab(configs)
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

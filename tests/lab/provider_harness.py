@@ -12,7 +12,6 @@ from talosmith.model.cluster import Role
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.secret import Secret
 from talosmith.providers.base import Finding
-from talosmith.providers.contract import There
 from talosmith.providers.lab.calls import LabCalls
 from talosmith.providers.lab.client import LabClient
 from talosmith.providers.lab.home import Calls
@@ -21,6 +20,7 @@ from talosmith_lab.faults import Fault
 from talosmith_lab.server.lab import LabServer
 from tests.clock import Clock
 from tests.machine_specs import machine_spec
+from tests.provider_contract import There
 
 OWNER = Owner("tested", "0123456789abcdef")
 PATIENCE = 120.0  # seconds: for what comes at once, but not on a busy machine

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-import anyio
 import pytest
 
 from talosmith.errors import Permanent
@@ -14,7 +14,7 @@ from talosmith.steps.context import Context, RunOptions
 from talosmith.steps.first_config import FirstConfig
 from tests.lab.observe_worlds import PATIENCE, LabWorld, desired_of, lab_world
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 STEP = FirstConfig("cp-1")
 
@@ -49,7 +49,7 @@ async def test_a_config_that_another_run_has_applied_is_not_applied_again(world:
     await world.configure("cp-1")
     await world.rest()
     await world.maintenance.forget(before.reach.talos("cp-1"))  # the other run's connection is not ours
-    with anyio.fail_after(PATIENCE):
+    async with asyncio.timeout(PATIENCE):
         await STEP.run(before, lambda text, hint="": told.append(text))
     assert told[0] == "another run, or an earlier attempt, configures cp-1: waiting"
     assert world.control.calls()["cp-1 ApplyConfiguration"]["done"] == 1
@@ -69,7 +69,7 @@ async def test_another_run_may_be_quicker_at_any_moment(
         await world.maintenance.forget(before.reach.talos("cp-1"))
 
     monkeypatch.setattr("talosmith.steps.first_config.check_install_disk", meanwhile)
-    with anyio.fail_after(PATIENCE):
+    async with asyncio.timeout(PATIENCE):
         await STEP.run(before, lambda text, hint="": told.append(text))
     assert "another run, or an earlier attempt, configures cp-1: waiting" in told
     assert world.control.calls()["cp-1 ApplyConfiguration"]["done"] == 1
@@ -83,6 +83,7 @@ async def test_a_config_of_another_cluster_is_not_waited_for(world: LabWorld, tm
     await world.patiently(lambda: node.apply_config(theirs.nodes["cp-1"].config))
     await world.rest()
     await world.maintenance.forget(before.reach.talos("cp-1"))
-    with anyio.fail_after(PATIENCE), pytest.raises(Permanent, match="not signed by this cluster's authority"):
-        await STEP.run(before, lambda text, hint="": None)
+    with pytest.raises(Permanent, match="not signed by this cluster's authority"):
+        async with asyncio.timeout(PATIENCE):
+            await STEP.run(before, lambda text, hint="": None)
     assert world.control.calls()["cp-1 ApplyConfiguration"]["done"] == 1

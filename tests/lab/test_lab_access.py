@@ -18,8 +18,6 @@ from tests.lab.lab_clients import DEADLINE, Client, insecure, secure, with_roles
 from tests.lab.lab_servers import address, cluster, refused, settled, waits
 from tests.lab.lab_worlds import Configs
 
-pytestmark = pytest.mark.anyio
-
 INSTALLER = "ghcr.io/siderolabs/installer:v1.13.8"
 
 

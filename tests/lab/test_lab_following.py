@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from grpclib.const import Status
 
 from talosmith.talos.proto import cosi_pb2, image_pb2, lifecycle_pb2
@@ -11,8 +10,6 @@ from talosmith_lab.server.lab import LabServer
 from tests.lab.lab_clients import DEADLINE, Client, with_roles
 from tests.lab.lab_servers import address, cluster, ready, refused, settled
 from tests.lab.lab_worlds import Configs
-
-pytestmark = pytest.mark.anyio
 
 INSTALLER = "ghcr.io/siderolabs/installer:v1.13.8"
 

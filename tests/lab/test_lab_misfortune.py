@@ -17,8 +17,6 @@ from tests.lab.lab_clients import DEADLINE, Client, with_roles
 from tests.lab.lab_servers import address, cluster, refused, settled, vip_of
 from tests.lab.lab_worlds import Configs
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_call_can_be_executed_without_an_answer(server: LabServer, configs: Configs) -> None:
     made = Configs(bundle=configs.bundle, vip=vip_of(server))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -10,7 +11,6 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import anyio
 import pytest
 
 from talosmith import load
@@ -32,7 +32,7 @@ from tests.lab.provider_harness import LabHarness
 from tests.loopback import free_network
 from tests.machine_specs import with_settings
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 OWNER, TWIN = Owner("mine", "0123456789abcdef"), Owner("mine", "fedcba9876543210")
 INVENTORY = """\
@@ -110,7 +110,7 @@ async def test_a_lab_that_was_stopped_or_killed_still_has_the_machines(cluster: 
     assert [one.id for one in await provider.find()] == [machine.id]
     os.kill(json.loads(place.running_file.read_text())["pid"], signal.SIGKILL)
     while place.runs():
-        await anyio.sleep(0.05)
+        await asyncio.sleep(0.05)
     assert (await provider.create(controlplane)).id == machine.id
 
 

@@ -12,13 +12,13 @@ import pytest
 from talosmith.errors import TalosmithError, Temporary
 from talosmith.model.machines import CLUSTER_TAG, NODE_TAG, Machine, MachineSpec
 from talosmith.model.secret import Secret
-from talosmith.providers.contract import CreatingProviderContract
 from talosmith.providers.lab import LabProvider
 from talosmith.providers.lab import provider as module
 from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.provider_harness import LabHarness
+from tests.provider_contract import CreatingProviderContract
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

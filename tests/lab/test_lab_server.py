@@ -17,8 +17,6 @@ from tests.lab.lab_clients import DEADLINE, Client, insecure, with_roles
 from tests.lab.lab_servers import at_rest, cluster, settled, waits
 from tests.lab.lab_worlds import Configs
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_killed_and_started_again_it_is_the_same_lab(tmp_path: Path, network: str, configs: Configs) -> None:
     options = LabOptions(clock="instant", network=network)

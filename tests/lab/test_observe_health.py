@@ -21,7 +21,7 @@ from tests.clock import Clock
 from tests.lab.lab_servers import at_rest
 from tests.lab.observe_worlds import PATIENCE, LabWorld, lab_world
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 LIMIT = 600.0  # seconds: more than anything here takes; where it is to run out, the clock is moved
 DAY = 86400.0

@@ -25,7 +25,7 @@ from tests.lab.lab_worlds import quick_bundle
 from tests.lab.observe_worlds import PATIENCE, LabWorld, desired_of, lab_world
 from tests.machine_specs import with_settings
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 DAY = 86400.0
 CONNECT, ANSWER = asking.CONNECT, asking.ANSWER

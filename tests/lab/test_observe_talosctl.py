@@ -18,8 +18,6 @@ from talosmith.observed.health import look_once
 from talosmith_lab import services
 from tests.lab.observe_worlds import PATIENCE, LabWorld, lab_world
 
-pytestmark = pytest.mark.anyio
-
 LINE = re.compile(r"waiting for (.+?): (.+)")
 PENDING = "..."
 

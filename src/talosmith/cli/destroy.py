@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-
-import anyio
 
 from talosmith.cli import operating
 from talosmith.cli.operating import LimitOption, TargetOption, UnlockOption, WaitOption, YesOption
@@ -51,4 +50,4 @@ def destroy(
 
             return await carry_out(session, plan, output, again=again, limit=limit)
 
-    return anyio.run(run)
+    return asyncio.run(run())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import anyio
+import asyncio
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
 from talosmith.errors import ExitCode
@@ -27,4 +27,4 @@ def doctor(
         emit(found, output, lambda style: as_text(found, style))
         return ExitCode.FAILED if any(one.level == "error" for one in found) else ExitCode.DONE
 
-    return anyio.run(run)
+    return asyncio.run(run())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
-import anyio
 import typer
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
@@ -34,4 +34,4 @@ def health(
         emit(data, output, lambda style: checklist.as_text(items, style))
         return ExitCode.DONE if all(item.ok for item in items) else ExitCode.UNHEALTHY
 
-    return anyio.run(run)
+    return asyncio.run(run())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
-import anyio
 import typer
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
@@ -34,4 +34,4 @@ def console(
         emit({"node": name, "console": text.splitlines()}, output, lambda style: "\n".join(text.splitlines()))
         return 0
 
-    return anyio.run(run)
+    return asyncio.run(run())

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from pathlib import Path
 from typing import Annotated
 
-import anyio
 import typer
 
 from talosmith.cli.operating import OnlyOption, SkipOption, TargetOption, command_line, selected, show
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, say
 from talosmith.errors import ExitCode
 from talosmith.files import replace_file
-from talosmith.operations import up
 from talosmith.report.data import as_json
 from talosmith.session import Session
 
@@ -39,7 +38,10 @@ def plan(
 
     async def run() -> int:
         async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
-            made = await session.plan(up, up.UpOptions(selection=selection))
+            observed = await session.observe()
+            from talosmith.operations import up  # after the first question, as all that only its answer needs
+
+            made = await session.plan(up, up.UpOptions(selection=selection), observed)
         show(made, output)
         if out is not None:
             replace_file(out, (as_json(made.as_data()) + "\n").encode())
@@ -47,4 +49,4 @@ def plan(
             say(f"written to {out}; run it with `{again} {shlex.quote(str(out))}`")
         return ExitCode.DONE if made.empty and not made.blocked else ExitCode.CHANGES_PENDING
 
-    return anyio.run(run)
+    return asyncio.run(run())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import anyio
+import asyncio
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
 from talosmith.report import status as status_report
@@ -28,4 +28,4 @@ def status(
         )
         return 0
 
-    return anyio.run(run)
+    return asyncio.run(run())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
 
-import anyio
 import typer
 
 from talosmith.cli import operating
@@ -22,7 +22,6 @@ from talosmith.cli.operating import (
 )
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, say
 from talosmith.errors import ExitCode, Permanent
-from talosmith.operations import up as operation
 from talosmith.providers.base import Finding
 from talosmith.report import findings
 from talosmith.report import plan as plan_report
@@ -79,8 +78,11 @@ def up(
                 "up", force_unlock=force_unlock, wait=wait, waiting=operating.told_waiting
             ) as lock:
                 operating.told_taking_over(lock, forced=bool(force_unlock))
+                observed = await session.observe()
+                from talosmith.operations import up as operation
+
                 options = operation.UpOptions(selection=selection, health_limit=health_limit)
-                plan = await session.plan(operation, options)
+                plan = await session.plan(operation, options, observed)
                 operating.refuse_blocked(plan)
                 if plan.empty:
                     await session.health(say, health_limit)  # a run that was killed may have left that out
@@ -105,7 +107,7 @@ def up(
                 _merge(session, wanted=merge and code == ExitCode.DONE)
                 return code
 
-    return anyio.run(run)
+    return asyncio.run(run())
 
 
 def _merge(session: Session, *, wanted: bool) -> None:

@@ -12,15 +12,15 @@ file there, with a serial one higher, locked before anybody can see it. So
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-
-import anyio
 
 from talosmith.engine.filesystem import is_local
 from talosmith.engine.folder import make_folder
@@ -89,7 +89,7 @@ class ClusterLock:
         `force` is the id of a lock that is taken over whoever holds it.
         """
         make_folder(self.folder)
-        end = anyio.current_time() + wait
+        end = time.monotonic() + wait
         told = ""
         while True:
             try:
@@ -97,12 +97,12 @@ class ClusterLock:
                     self._take(force)
                 return
             except LockHeld as held:
-                if force or anyio.current_time() >= end:
+                if force or time.monotonic() >= end:
                     raise
                 if told != held.holder.id:
                     told = held.holder.id
                     waiting(held.holder)
-            await anyio.sleep(min(_LOOK_AGAIN, max(0.0, end - anyio.current_time())))
+            await asyncio.sleep(min(_LOOK_AGAIN, max(0.0, end - time.monotonic())))
 
     def check(self) -> None:
         """Before each change: raises `LockLost` unless the lock is still ours."""
@@ -206,18 +206,18 @@ class ClusterLock:
 
     @asynccontextmanager
     async def _guard(self) -> AsyncIterator[None]:
-        end = anyio.current_time() + _GUARD_WAIT
+        end = time.monotonic() + _GUARD_WAIT
         while True:
             with self._guarded_now() as free:
                 if free:
                     yield
                     return
-            if anyio.current_time() > end:
+            if time.monotonic() > end:
                 raise Permanent(
                     f"somebody is taking the cluster's lock, and does not come to an end: {self.path}",
                     hint="look for another talosmith that was stopped (Ctrl-Z), and let it go on or end it",
                 )
-            await anyio.sleep(0.01)
+            await asyncio.sleep(0.01)
 
     @contextmanager
     def _guarded_now(self) -> Iterator[bool]:

@@ -13,13 +13,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic
-
-import anyio
 
 from talosmith.engine.failures import explained
 from talosmith.engine.lock import LockLost
@@ -28,6 +27,7 @@ from talosmith.engine.tries import Ended, Tries
 from talosmith.errors import ExitCode, Permanent, TalosmithError
 from talosmith.events import EventKind, Events
 from talosmith.plan.step import C, Plan, Step
+from talosmith.waiting import running_task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +111,24 @@ def _told(plan: Plan[Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+@dataclass(slots=True)
+class _Running:
+    """A step that has begun, or will in the next moment. A task that is cancelled before that never begins at all."""
+
+    harmless: bool  # it changes nothing
+    task: asyncio.Task[None] | None = None
+    cancels: int = 0  # ours; the task counts all
+
+    def cancel(self) -> None:
+        if self.task is not None:
+            self.cancels += 1
+            self.task.cancel()
+
+    @property
+    def cancelled_by_others(self) -> bool:
+        return self.task is not None and self.task.cancelling() > self.cancels
+
+
 class _Run(Generic[C]):
     """What is known while a plan is run. Everything happens in one thread; each step is a task of one group."""
 
@@ -140,10 +158,8 @@ class _Run(Generic[C]):
         self._wanting: dict[str, list[int]] = {}  # by key: the steps that need it
         self._unmet: list[int] = []  # by position: how many needs are not done
         self._ready: list[int] = []  # a heap: what stands first in the plan begins first
-        self._scopes: dict[
-            str, tuple[anyio.CancelScope, bool]
-        ] = {}  # of running steps; and whether they change nothing
-        self._group = anyio.create_task_group()
+        self._running: dict[str, _Running] = {}
+        self._group = asyncio.TaskGroup()
         for position, step in enumerate(self._steps):
             self._add(position, step)
 
@@ -163,7 +179,7 @@ class _Run(Generic[C]):
     async def run(self) -> None:
         self.begun = True
         async with self._group:
-            self._group.start_soon(self._watch)
+            self._watcher = self._group.create_task(self._watch())
             self._begin()
 
     def outcome(self) -> Outcome:
@@ -215,27 +231,30 @@ class _Run(Generic[C]):
 
     def _begin(self) -> None:
         """Begin what may begin; end the run if nothing is left to wait for."""
-        while self._ready and len(self._scopes) < self._at_once and not self._halted:
+        while self._ready and len(self._running) < self._at_once and not self._halted:
             step = self._steps[heapq.heappop(self._ready)]
-            scope = anyio.CancelScope()
-            self._scopes[step.key] = (scope, not step.action.calls())
-            self._group.start_soon(self._one, step, scope)
-        if not self._scopes:
-            self._group.cancel_scope.cancel()  # the watcher
+            running = self._running[step.key] = _Running(harmless=not step.action.calls())
+            self._group.create_task(self._one(step, running))
+        if not self._running:
+            self._watcher.cancel()
 
-    async def _one(self, step: Step[C], scope: anyio.CancelScope) -> None:
+    async def _one(self, step: Step[C], running: _Running) -> None:
+        running.task = running_task()
         ended: Ended = None
         begun = not self._halted
         try:
             if begun and self.tell("step-started", step=step):
-                with scope:
-                    tries = Tries(step, self._context, self.tell, self._stopping, self._may_write, self._limit)
-                    ended = await tries.until_ended()
-        except BaseException:  # whoever called us is cancelled
+                tries = Tries(step, self._context, self.tell, self._stopping, self._may_write, self._limit)
+                ended = await tries.until_ended()
+        except asyncio.CancelledError:
+            if not running.cancels or running.cancelled_by_others:
+                raise
+        except BaseException:
             self._cut = True
             raise
         finally:
-            del self._scopes[step.key]
+            self._cut = self._cut or running.cancelled_by_others  # with whoever called us
+            del self._running[step.key]
             if begun:
                 self._settle(step, ended)
             self._begin()
@@ -287,10 +306,10 @@ class _Run(Generic[C]):
 
     def _halt(self) -> None:
         """Cut short what changes nothing."""
-        for scope, harmless in self._scopes.values():
-            if harmless:
-                scope.cancel()
+        for running in self._running.values():
+            if running.harmless:
+                running.cancel()
 
     def _cancel(self) -> None:
-        for scope, _ in self._scopes.values():
-            scope.cancel()
+        for running in self._running.values():
+            running.cancel()

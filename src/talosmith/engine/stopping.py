@@ -15,8 +15,6 @@ from contextlib import asynccontextmanager
 from types import FrameType
 from typing import Self
 
-import anyio
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -24,8 +22,8 @@ class Stopping:
     """To be asked within one event loop; signals come in by `on_signals`."""
 
     def __init__(self) -> None:
-        self._wanted = anyio.Event()
-        self._urgent = anyio.Event()
+        self._wanted = asyncio.Event()
+        self._urgent = asyncio.Event()
         self._given_up = False
 
     def ask(self) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable
 from typing import Any, Generic, Protocol
 
-import anyio
-from anyio.lowlevel import checkpoint_if_cancelled
-
 from talosmith.engine.failures import explained, timed_out
-from talosmith.engine.retry import pause
 from talosmith.engine.stopping import Stopping
 from talosmith.errors import TalosmithError, Temporary
 from talosmith.events import EventKind
 from talosmith.plan.step import C, Step
+from talosmith.waiting import limited, retry_pause, running_task
 
 # Done, and whether there was something to do; failed; or left, because the run is to stop.
 Ended = bool | TalosmithError | None
@@ -50,15 +48,15 @@ class Tries(Generic[C]):
 
     async def until_ended(self) -> Ended:
         try:
-            with anyio.move_on_after(self._limit) as time:
-                return await self._repeat(time)
+            async with limited(self._limit) as limit:
+                return await self._repeat(limit)
             if self._ran and await self._done_after_all():
                 return True
             return timed_out(self._limit, self._last, self._hint)
         finally:
             self._over = True
 
-    async def _repeat(self, time: anyio.CancelScope) -> Ended:
+    async def _repeat(self, limit: limited) -> Ended:
         attempt = 0
         while True:
             attempt += 1
@@ -66,10 +64,12 @@ class Tries(Generic[C]):
             if not isinstance(ended, Temporary):
                 return ended
             self._last, self._hint = str(ended), ended.hint
-            wait = pause(attempt, ended.retry_after, time.deadline - anyio.current_time())
+            wait = retry_pause(attempt, ended.retry_after, limit.left)
             self._tell("step-retrying", self._last, self._step, attempt=attempt, wait=round(wait, 3))
+            if _cancelled():  # and the action has made an error of it: asyncio does not say it twice
+                raise asyncio.CancelledError
             if not self._stopping.ending:
-                with anyio.move_on_after(wait):
+                async with limited(wait):
                     await self._stopping.until_wanted()
             if self._stopping.ending:
                 return None
@@ -81,15 +81,16 @@ class Tries(Generic[C]):
                 return self._ran
             self._ran = True
             await self._action.run(self._context, self._report)
-        except anyio.get_cancelled_exc_class() as stray:
-            await checkpoint_if_cancelled()  # raises if it is we who are cancelled
+        except asyncio.CancelledError as stray:
+            if _cancelled():
+                raise
             return explained(stray)
         except Exception as problem:
             return explained(problem)
         return True
 
     async def _done_after_all(self) -> bool:
-        with anyio.move_on_after(_LAST_LOOK):
+        async with limited(_LAST_LOOK):
             try:
                 return await self._action.done(self._context)
             except Exception:
@@ -102,3 +103,8 @@ class Tries(Generic[C]):
         self._last, self._hint = text, hint
         self._reported = text
         self._tell("step-progress", text, self._step)
+
+
+def _cancelled() -> bool:
+    """Whether the step's task is: by its limit, by the run, or with it."""
+    return running_task().cancelling() > 0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-
-import anyio
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.kube import conditions, errors, inventory
@@ -16,8 +15,9 @@ from talosmith.kube.diff import difference, same
 from talosmith.kube.errors import KubeError
 from talosmith.kube.manifests import CRD, Manifests, read, refuse_twice, stage_of, stages
 from talosmith.kube.objects import Object, Ref, uid
-from talosmith.kube.together import together
 from talosmith.kube.waiting import Report, wait
+from talosmith.tasks import together
+from talosmith.waiting import limited
 
 AT_ONCE = 8
 UNTIL_SERVED = 60.0
@@ -138,11 +138,11 @@ async def wait_until_served(
         for one in crd["spec"]["versions"]
         if one.get("served")
     ]
-    with anyio.move_on_after(timeout) as scope:
+    async with limited(timeout) as limit:
         for api_version, kind in kinds:
             while not await client.serves(api_version, kind):
-                await anyio.sleep(0.1)
-    if scope.cancelled_caught:
+                await asyncio.sleep(0.1)
+    if limit.over:
         raise errors.NotInTime(client.server, f"{kind} of {api_version} is not served after {timeout:g} s")
 
 

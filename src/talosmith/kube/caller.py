@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import random
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import anyio
 import httpx2
 
 from talosmith.desired.validity import SET_CLOCKS
@@ -21,6 +20,7 @@ from talosmith.kube.answers import by_the_clock, from_answer
 from talosmith.kube.credentials import Credentials
 from talosmith.kube.errors import KubeError, cleaned
 from talosmith.kube.transport import BASE, SERVER, ClusterTransport, NoServer, no_connection
+from talosmith.waiting import backoff, retried
 
 MIB = 1024**2
 JSON = "application/json"
@@ -108,17 +108,18 @@ class Caller:
         request = self._http.build_request(method, path, params=dict(params or {}), content=content, headers=headers)
         until = time.monotonic() + (timeout or self._limits.total)
         most = attempts or self._limits.attempts
-        for attempt in range(1, most + 1):
-            try:
-                return await self._once(request, about or path, until - time.monotonic())
-            except KubeError as wrong:
-                pause = _pause(self._limits, attempt, wrong)
-                last = attempt == most or time.monotonic() + pause >= until
-                if last or not _may_help(wrong) or not (again or _had_no_effect(wrong)):
-                    raise
-                self._transport.move_on(wrong.server)
-                await anyio.sleep(pause)
-        raise AssertionError("the last attempt returns or raises")
+
+        def pause_after(attempt: int, wrong: Temporary) -> float | None:
+            if isinstance(wrong, errors.Protected):
+                return None  # seconds do not change that
+            assert isinstance(wrong, KubeError)  # noqa: S101 - what `_once` raises
+            pause = _pause(self._limits, attempt, wrong)
+            if time.monotonic() + pause >= until or not (again or _had_no_effect(wrong)):
+                return None
+            self._transport.move_on(wrong.server)
+            return pause
+
+        return await retried(lambda: self._once(request, about or path, until - time.monotonic()), most, pause_after)
 
     @asynccontextmanager
     async def stream(
@@ -150,12 +151,13 @@ class Caller:
 
     async def _once(self, request: httpx2.Request, about: str, remaining: float) -> Answer:
         seconds = max(0.01, min(self._limits.call_timeout, remaining))
-        with self._translated(about, seconds), anyio.fail_after(seconds):
-            response = await self._http.send(request, stream=True)
-            try:
-                content = await self._content(response, about)
-            finally:
-                await response.aclose()
+        with self._translated(about, seconds):
+            async with asyncio.timeout(seconds):
+                response = await self._http.send(request, stream=True)
+                try:
+                    content = await self._content(response, about)
+                finally:
+                    await response.aclose()
         if response.status_code >= 400:
             raise _refusal(response, content, about)
         is_json = JSON in response.headers.get("Content-Type", "")
@@ -214,21 +216,14 @@ class Caller:
             ) from None
 
 
-def _may_help(wrong: KubeError) -> bool:
-    """Whether asking again within seconds makes sense."""
-    return isinstance(wrong, Temporary) and not isinstance(wrong, errors.Protected)
-
-
 def _had_no_effect(wrong: KubeError) -> bool:
     """The server was not reached, or sent us away before it did anything."""
     return isinstance(wrong, errors.NoConnection) or wrong.code == 429
 
 
 def _pause(limits: Limits, attempt: int, wrong: KubeError) -> float:
-    """Twice as long each time and never the same, so that many clients do not come back together."""
-    longest = min(limits.longest_pause, limits.first_pause * 2 ** (attempt - 1))
     asked_for = wrong.retry_after if wrong.code == 429 else 0.0
-    return asked_for + random.uniform(longest / 2, longest)  # noqa: S311
+    return asked_for + backoff(attempt, limits.first_pause, limits.longest_pause)
 
 
 def _refusal(response: httpx2.Response, content: bytes, about: str) -> KubeError:

@@ -6,12 +6,11 @@ removed, and both would end them anyway, less gently.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-import anyio
 
 from talosmith.errors import Temporary
 from talosmith.kube import errors
@@ -19,8 +18,9 @@ from talosmith.kube.client import KubeClient
 from talosmith.kube.discovery import Resource
 from talosmith.kube.nodes import cordon
 from talosmith.kube.pods import Budget, Pod, budgets_of, pods_on
-from talosmith.kube.together import together
 from talosmith.kube.waiting import Progress
+from talosmith.tasks import together
+from talosmith.waiting import limited
 
 TIMEOUT = 300.0
 BETWEEN_TRIES = 5.0
@@ -142,7 +142,7 @@ class _Draining:
     async def empties(self, timeout: float, between: float, remove: Callable[[Pod], Awaitable[None]]) -> bool:
         """Whether all pods left in time. New ones may come while others go, so the node is asked each time."""
         self._attempted.clear()
-        with anyio.move_on_after(timeout):
+        async with limited(timeout):
             while True:
                 if await self._look() and not self._left:
                     return True
@@ -150,7 +150,7 @@ class _Draining:
                 due = [pod for pod in self._left if not pod.leaving and now >= self._attempted.get(pod.uid, 0.0)]
                 self._attempted.update({pod.uid: now + between for pod in due})
                 await together(remove, due)
-                await anyio.sleep(min(1.0, between))
+                await asyncio.sleep(min(1.0, between))
         return False
 
     async def ask_to_leave(self, pod: Pod) -> None:

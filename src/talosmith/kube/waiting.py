@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-
-import anyio
 
 from talosmith.errors import Temporary
 from talosmith.kube import errors
 from talosmith.kube.client import KubeClient
 from talosmith.kube.conditions import Awaited, Verdict
 from talosmith.kube.objects import Object, Ref
-from talosmith.kube.together import together
 from talosmith.kube.watching import Snapshot, follow
+from talosmith.tasks import together
+from talosmith.waiting import limited
 
 BETWEEN_CHECKS = 1.0
 
@@ -47,12 +47,12 @@ async def wait(
     Raises `NotInTime` naming what is missing and why; `Failed` at once for what can no longer come true.
     """
     waiting = _Waiting(client, list(awaited), report or (lambda progress: None))
-    with anyio.move_on_after(timeout) as scope:
+    async with limited(timeout) as limit:
         while True:
             await waiting.until_all_met()
             if await waiting.stays_met(in_a_row - 1, between):
                 break
-    if scope.cancelled_caught:
+    if limit.over:
         raise errors.NotInTime(
             client.server,
             f"waited {timeout:g} s for {waiting.missing()}",
@@ -99,7 +99,7 @@ class _Waiting:
     async def stays_met(self, times: int, between: float) -> bool:
         """A condition that comes and goes does not pass."""
         for _ in range(times):
-            await anyio.sleep(between)
+            await asyncio.sleep(between)
             for group in self._groups():
                 if not await self._is_met(group):
                     return False
@@ -145,7 +145,7 @@ class _Waiting:
                 if not isinstance(wrong, Temporary):
                     raise
                 self._troubled(group, wrong)
-            await anyio.sleep(BETWEEN_CHECKS)
+            await asyncio.sleep(BETWEEN_CHECKS)
 
     async def _is_met(self, group: _Group) -> bool:
         """A server that does not answer is no sign of health."""

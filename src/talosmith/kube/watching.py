@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import random
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import anyio
-
 from talosmith.errors import Temporary
 from talosmith.kube import errors
 from talosmith.kube.answers import from_status
 from talosmith.kube.client import KubeClient
 from talosmith.kube.objects import Object, version
+from talosmith.waiting import backoff
 
 SECONDS = 60  # of one watch; short, so that a connection that is dead without a word is noticed
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 5.0
@@ -50,7 +49,7 @@ async def follow(
 ) -> AsyncGenerator[Snapshot | Event]:
     """Without end. Troubles that may pass are told to `trouble` and waited out; the others are raised."""
     since = ""
-    pause = _FIRST_PAUSE
+    attempt = 1
     while True:
         began = time.monotonic()
         try:
@@ -74,8 +73,8 @@ async def follow(
                 trouble(wrong)
         # Watches that end at once, for whatever reason, are not to become a flood of them.
         lasted = time.monotonic() - began >= _LONGEST_PAUSE
-        pause = _FIRST_PAUSE if lasted else min(_LONGEST_PAUSE, pause * 2)
-        await anyio.sleep(random.uniform(pause / 2, pause))  # noqa: S311
+        attempt = 1 if lasted else attempt + 1
+        await asyncio.sleep(backoff(attempt, _FIRST_PAUSE, _LONGEST_PAUSE))
 
 
 def _read(client: KubeClient, kind: str, line: str) -> tuple[Any, Object]:

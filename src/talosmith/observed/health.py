@@ -18,20 +18,14 @@ from talosmith.observed.listening import Listener
 from talosmith.observed.reach import Reach
 from talosmith.observed.round import Expected, Round
 from talosmith.talos import TalosClient, TalosNode
+from talosmith.waiting import between_looks, slower
 
 LIMIT = 900.0
 STEADY = 3  # rounds in a row in which all is well; twice as many each time that it was and then was not
 _STEADIEST = 12
-BETWEEN = 2.0  # seconds from one of them to the next, whatever the age of the run: flapping shows in between
-_BETWEEN_SIMULATED = 0.03  # in a lab, where services stop and start within milliseconds
 _WORTH_LISTENING = 0.1  # seconds: it takes a moment until all nodes are listened to
 _LONG = 1.0  # a look that takes longer is itself worth telling
 _SOON, _SELDOM, _SLOWING = 0.05, 2.0, 0.04  # how long to wait before looking again, if nobody tells anything
-
-
-def between_looks(*, simulated: bool) -> float:
-    """Seconds between two looks that must both find the cluster healthy."""
-    return _BETWEEN_SIMULATED if simulated else BETWEEN
 
 
 class Unhealthy(Permanent):
@@ -75,7 +69,7 @@ async def wait_healthy(
     limit: float = LIMIT,
     reach: Reach | None = None,
     steady: int = STEADY,
-    between: float = BETWEEN,
+    between: float | None = None,
 ) -> None:
     """Returns once all conditions have held `steady` times in a row, with no change in between; more often if one
     that held did not hold later.
@@ -86,7 +80,7 @@ async def wait_healthy(
     waiter = _Waiter(Expected.of(desired), _nodes(desired, talos, reach), kube, report)
     try:
         async with asyncio.timeout(limit):
-            await waiter.wait(steady, between)
+            await waiter.wait(steady, between_looks(simulated=False) if between is None else between)
     except TimeoutError:
         raise Unhealthy(*waiter.trouble(), limit) from None
 
@@ -140,7 +134,7 @@ class _Waiter:
                     await asyncio.sleep(between)
                     good = good if listener.changes == changes else 0
                 else:
-                    await listener.listen(_pause(time.monotonic() - began))
+                    await listener.listen(slower(time.monotonic() - began, _SOON, _SLOWING, _SELDOM))
 
     async def _all_well(self) -> bool:
         found = Round(self._expected, self._nodes, self._kube)
@@ -168,7 +162,3 @@ class _Waiter:
 def _nodes(desired: Desired, talos: TalosClient, reach: Reach | None) -> dict[str, TalosNode]:
     reach = reach or Reach(desired.cluster, {})
     return {name: talos.node(reach.talos(name), name) for name in desired.nodes}
-
-
-def _pause(waited: float) -> float:
-    return min(_SELDOM, _SOON + waited * _SLOWING)

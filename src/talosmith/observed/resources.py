@@ -5,15 +5,15 @@ Only the provider knows what it can change in place, so the comparison is made h
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from talosmith.desired.target import Desired
-from talosmith.errors import TalosmithError, Temporary
+from talosmith.errors import TalosmithError
 from talosmith.model.resources import Difference, Resource, ResourceSpec
 from talosmith.observed.world import ResourceSeen, ResourcesSeen, Unknown
 from talosmith.providers.base import HasResources, Provider
+from talosmith.waiting import retried
 
 T = TypeVar("T")
 _TRIES, _BETWEEN = 4, 0.2  # of asking the provider, and seconds in between
@@ -47,14 +47,7 @@ def compare(desired: Desired, provider: HasResources, there: list[Resource]) -> 
 
 async def persist(ask: Callable[[], Awaitable[T]], wrong: str) -> T | Unknown:
     """Ask the provider more than once: a plan hangs on one answer."""
-    for attempt in range(1, _TRIES + 1):
-        try:
-            return await ask()
-        except Temporary as problem:
-            last: TalosmithError = problem
-            if attempt < _TRIES:
-                await asyncio.sleep(_BETWEEN * attempt)
-        except TalosmithError as problem:
-            last = problem
-            break
-    return Unknown(f"{wrong}: {last}")
+    try:
+        return await retried(ask, _TRIES, lambda attempt, problem: _BETWEEN * attempt)
+    except TalosmithError as last:
+        return Unknown(f"{wrong}: {last}")

@@ -1,7 +1,8 @@
 """What every provider of machines can do, and the abilities that some have besides.
 
-`providers/contract.py` holds the tests that each must pass. All of them keep three rules: machines are found by their
-tags alone, what does not carry this cluster's tags is never touched, and asking twice comes to the same as once.
+`tests/provider_contract.py` and `tests/resource_contract.py` hold the tests that each must pass. All of them keep
+three rules: machines are found by their tags alone, what does not carry this cluster's tags is never touched, and
+asking twice comes to the same as once.
 """
 
 from __future__ import annotations

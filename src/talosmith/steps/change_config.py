@@ -14,8 +14,8 @@ from talosmith.steps.components import until_components_current
 from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
 from talosmith.steps.nodes import answer, restart, until_ready
-from talosmith.steps.waiting import until
 from talosmith.talos import ApplyMode, TalosNode
+from talosmith.waiting import until
 
 _TRY_FOR = timedelta(seconds=60)
 _STEADY = 3  # answers in a row after a change of the network

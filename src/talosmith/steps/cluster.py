@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from talosmith.observed.health import between_looks, wait_healthy
 from talosmith.plan.step import Report, Stage
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
+from talosmith.waiting import between_looks
 
 _TO_SAY_SO = 5.0  # seconds: it knows better than the runner what is missing, and has an exit code of its own
 
@@ -29,6 +29,8 @@ class Healthy(OnCluster):
         return "check that everything is healthy"
 
     async def run(self, context: Context, report: Report) -> None:
+        from talosmith.observed.health import wait_healthy
+
         desired = context.desired
         await wait_healthy(
             desired,

@@ -7,16 +7,14 @@ the marks to the pod that it runs: as long as they differ, the change is not ove
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-import anyio
-
 from talosmith.errors import Temporary
-from talosmith.observed.health import between_looks
 from talosmith.plan.step import Report
 from talosmith.steps.context import Context
-from talosmith.steps.waiting import until
+from talosmith.waiting import between_looks, until
 
 _MARKS = "talos.dev/"
 _LOOKS = 2  # Talos takes a moment to write the static pods anew
@@ -24,7 +22,7 @@ _LOOKS = 2  # Talos takes a moment to write the static pods anew
 
 async def until_components_current(context: Context, name: str, report: Report) -> None:
     for _ in range(_LOOKS):
-        await anyio.sleep(between_looks(simulated=context.provider.simulated))
+        await asyncio.sleep(between_looks(simulated=context.provider.simulated))
         await until(lambda: _current(context, name), report, f"waiting for the static pods of {name}")
 
 

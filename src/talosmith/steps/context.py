@@ -5,17 +5,14 @@ One for a run. Steps tell each other nothing; what one has changed the next one 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
-
-import anyio
+from typing import TYPE_CHECKING, Self
 
 from talosmith.desired.target import Desired, DesiredNode
-from talosmith.kube import Credentials as KubeCredentials
-from talosmith.kube import KubeClient
 from talosmith.model.machines import Machine
 from talosmith.model.resources import Resource, ResourceKey
 from talosmith.observed.reach import Reach
@@ -23,6 +20,11 @@ from talosmith.observed.world import Observed, ResourcesSeen
 from talosmith.providers.base import Provider
 from talosmith.talos import Credentials as TalosCredentials
 from talosmith.talos import MaintenanceClient, TalosClient, TalosNode
+from talosmith.tasks import shielded
+
+if TYPE_CHECKING:
+    from talosmith.kube import Credentials as KubeCredentials
+    from talosmith.kube import KubeClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +47,7 @@ class Context:
     stop_wanted: Callable[[], bool] = lambda: False  # asked to stop at a safe point
     machines: dict[str, Machine] = field(default_factory=dict)
     resources: dict[ResourceKey, Resource] = field(default_factory=dict)
-    turn: anyio.Lock = field(default_factory=anyio.Lock)  # whose turn it is to disturb a control plane
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # whose turn it is to disturb a control plane
     disturbed: str = ""  # the control plane that was disturbed, until the gate has seen it come back
     reach: Reach = field(init=False)
     _kube_credentials: KubeCredentials | None = None
@@ -67,9 +69,11 @@ class Context:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with anyio.CancelScope(shield=True):
-            for client in self._kube.values():
-                await client.close()
+        await shielded(self._close())
+
+    async def _close(self) -> None:
+        for client in self._kube.values():
+            await client.close()
 
     async def exchange(self, talos: TalosCredentials, kube: KubeCredentials) -> None:
         """Use these credentials for whatever is asked from now on, by whichever step; calls that run are finished.
@@ -78,7 +82,7 @@ class Context:
         """
         self.talos.exchange(talos)
         self._kube_credentials = kube
-        for client in self._kube.values():
+        for client in [*self._kube.values()]:  # another step may add one meanwhile, with these
             await client.exchange(kube)
 
     async def machine_now(self, name: str) -> Machine:
@@ -123,8 +127,10 @@ class Context:
 
     def _kube_by(self, hosts: tuple[str, ...]) -> KubeClient:
         """A new client where machines that were created meanwhile have other hosts than planned."""
+        from talosmith.kube import Credentials, KubeClient
+
         if hosts not in self._kube:
             if self._kube_credentials is None:
-                self._kube_credentials = KubeCredentials.from_bundle(self.desired.bundle)
+                self._kube_credentials = Credentials.from_bundle(self.desired.bundle)
             self._kube[hosts] = KubeClient(list(hosts), self._kube_credentials)
         return self._kube[hosts]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar
-
-import anyio
+from typing import Any, ClassVar
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.observed.etcd import look_at_member
@@ -16,8 +15,9 @@ from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.steps.action import OnCluster, OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
-from talosmith.steps.waiting import until
 from talosmith.talos import AlreadyExists, EtcdMember, NotFound, Swept, TalosNode, sweep
+from talosmith.tasks import task_group
+from talosmith.waiting import limited, until
 
 _SOON = 2.0  # seconds
 _REMINDER = 0.5
@@ -48,7 +48,7 @@ class BootstrapEtcd(OnCluster):
 
     async def done(self, context: Context) -> bool:
         """Known to be. Who does not answer soon is asked again by `run`, which says whom it waits for."""
-        with anyio.move_on_after(_SOON):
+        async with limited(_SOON):
             return await self._state(context, _silently) is False
         return False
 
@@ -172,28 +172,28 @@ async def _asked(context: Context, names: Sequence[str], report: Report) -> Swep
             silent.pop(node.name, None)
 
     async def remind() -> None:
-        await anyio.sleep(_REMINDER)
+        await asyncio.sleep(_REMINDER)
         report(f"asking all control planes for etcd: no answer yet from {', '.join(silent)}")
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(remind)
+    async with task_group() as group:
+        reminding = group.create_task(remind())
         found = await sweep([context.configured(name) for name in names], look)
-        group.cancel_scope.cancel()
+        reminding.cancel()
     return found
 
 
 async def _carried_out(
-    act: Callable[[], Awaitable[None]], look: Callable[[], Awaitable[bool | None]], report: Report, what: str
+    act: Callable[[], Coroutine[Any, Any, None]],
+    look: Callable[[], Awaitable[bool | None]],
+    report: Report,
+    what: str,
 ) -> None:
     """Whether others see the effect is what counts: an answer may take minutes, or get lost."""
 
-    async def see() -> None:
+    async with task_group() as group:
+        acting = group.create_task(act())
         await until(look, report, what)
-        group.cancel_scope.cancel()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(see)
-        await act()
+        acting.cancel()
 
 
 async def _gone(context: Context, name: str) -> bool | None:

@@ -25,7 +25,7 @@ from talosmith.observed.reach import Reach
 from talosmith.plan.step import Report, Stage
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
-from talosmith.steps.waiting import until
+from talosmith.waiting import until
 from talosmith.yaml.limits import check_limits
 
 TALOSCONFIG, KUBECONFIG = "talosconfig", "kubeconfig"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
-
-import anyio
 
 from talosmith.desired.target import StepConfig
 from talosmith.errors import Permanent, TalosmithError, Temporary
@@ -18,7 +17,6 @@ from talosmith.steps.change_config import has_config
 from talosmith.steps.context import Context
 from talosmith.steps.install_disk import check_install_disk, without_match
 from talosmith.steps.nodes import answer, answers
-from talosmith.steps.waiting import until
 from talosmith.talos import (
     InMaintenance,
     Invalid,
@@ -29,6 +27,7 @@ from talosmith.talos import (
     TalosError,
     TalosNode,
 )
+from talosmith.waiting import until
 
 _CONSOLE_AFTER = 120.0  # seconds without an answer, until its console is worth a look
 _CONSOLE_LINES = 5
@@ -60,7 +59,7 @@ class FirstConfig(OnNode):
 
     async def run(self, context: Context, report: Report) -> None:
         before = "" if context.provider.seeds else await self._apply(context, report)
-        began = anyio.current_time()
+        began = time.monotonic()
 
         async def look() -> bool | None:
             node = context.configured(self.name)
@@ -74,7 +73,7 @@ class FirstConfig(OnNode):
                     raise Permanent(f"{self.name} is {FELL_BACK}; {what}", hint=FELL_BACK_FIX) from None
                 raise Temporary(str(waiting), hint=FELL_BACK_FIX) from None
             except Temporary as silent:
-                if anyio.current_time() - began < _CONSOLE_AFTER:
+                if time.monotonic() - began < _CONSOLE_AFTER:
                     raise
                 hint = _READS_ONCE.format(name=self.name) if context.provider.seeds else silent.hint
                 raise Temporary(f"{silent}{await _console(context, self.name)}", hint=hint) from None

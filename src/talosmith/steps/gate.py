@@ -12,12 +12,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from talosmith.errors import Permanent
-from talosmith.observed.control_planes import api_readiness
 from talosmith.observed.etcd import look_at_etcd
 from talosmith.plan.gate import Act, EtcdView, Verdict, judge, judge_after
 from talosmith.plan.step import Report
 from talosmith.steps.context import Context
-from talosmith.steps.waiting import until
+from talosmith.waiting import until
 
 _DOWN = "see `talosmith status` and the node's console; then run the same command again"
 
@@ -93,6 +92,8 @@ async def _over(context: Context, name: str, act: Act, before: ControlPlanes, re
 
 async def look(context: Context, name: str) -> ControlPlanes:
     """etcd by every control plane that answers, and the API of each that is an etcd member, and of `name`."""
+    from talosmith.observed.control_planes import api_readiness
+
     names = context.all_controlplanes
     etcd = await look_at_etcd([context.configured(one) for one in names])
     members = {member.name for member in etcd.members} if etcd is not None else set()

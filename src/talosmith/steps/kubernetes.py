@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import ClassVar
 
-import anyio
-
+from talosmith import kube as api
 from talosmith.errors import Temporary
-from talosmith.kube import KubeClient, Progress, api_health, delete_node, drain, find_node, simulate_drain, uncordon
 from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.steps.action import OnCluster, OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.gate import check_gate
-from talosmith.steps.waiting import until
 from talosmith.talos import sweep
+from talosmith.waiting import until
 
 _NAMED_AFTER = 2.0  # seconds until control planes are asked who of them keeps the API from being ready
 _SHOWN = 3  # pods that are named
@@ -39,13 +38,13 @@ class ControlPlaneUp(OnCluster):
             return False
 
     async def run(self, context: Context, report: Report) -> None:
-        began = anyio.current_time()
+        began = time.monotonic()
 
         async def look() -> bool | None:
             try:
                 return await _api(context)
             except Temporary as wrong:
-                if anyio.current_time() - began < _NAMED_AFTER:
+                if time.monotonic() - began < _NAMED_AFTER:
                     raise
                 raise Temporary(f"{wrong}{await _silent(context)}", hint=wrong.hint) from None
 
@@ -75,7 +74,7 @@ class Drain(OnNode):
         return "cordon and drain"
 
     async def done(self, context: Context) -> bool:
-        return await find_node(context.kube(), self.name) is None
+        return await api.find_node(context.kube(), self.name) is None
 
     async def run(self, context: Context, report: Report) -> None:
         kube = context.kube()
@@ -89,12 +88,12 @@ class Drain(OnNode):
             soon=0.5,
         )
 
-        def tell(progress: Progress) -> None:
+        def tell(progress: api.Progress) -> None:
             if not progress.ok:
                 report(f"{progress.name}: {progress.reason}", _BLOCKED)
 
         context.may_write()
-        await drain(kube, self.name, report=tell)
+        await api.drain(kube, self.name, report=tell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +109,12 @@ class Uncordon(OnNode):
         return "uncordon"
 
     async def done(self, context: Context) -> bool:
-        node = await find_node(context.kube(), self.name)
+        node = await api.find_node(context.kube(), self.name)
         return node is None or node.cordoned_by != "talosmith"
 
     async def run(self, context: Context, report: Report) -> None:
         context.may_write()
-        await uncordon(context.kube(), self.name)
+        await api.uncordon(context.kube(), self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +128,15 @@ class DeleteNode(OnNode):
         return "delete Node object"
 
     async def done(self, context: Context) -> bool:
-        return await find_node(context.kube(), self.name) is None
+        return await api.find_node(context.kube(), self.name) is None
 
     async def run(self, context: Context, report: Report) -> None:
         context.may_write()
-        await delete_node(context.kube(), self.name)
+        await api.delete_node(context.kube(), self.name)
 
 
-async def _all_may_leave(kube: KubeClient, node: str) -> bool:
-    blocked = (await simulate_drain(kube, node)).blocked
+async def _all_may_leave(kube: api.KubeClient, node: str) -> bool:
+    blocked = (await api.simulate_drain(kube, node)).blocked
     if blocked:
         more = f" and {len(blocked) - _SHOWN} more pods" if len(blocked) > _SHOWN else ""
         raise Temporary("; ".join(str(one) for one in blocked[:_SHOWN]) + more, hint=_BLOCKED)
@@ -152,7 +151,7 @@ async def _silent(context: Context) -> str:
 
 
 async def _api(context: Context) -> bool | None:
-    health = await api_health(context.kube())
+    health = await api.api_health(context.kube())
     if not health.ready:
         raise Temporary(f"it is not ready: {', '.join(health.failing) or 'it does not say why'}")
     return True

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-import anyio
-
 from talosmith.talos import MachineStatus, NotReady, TalosNode
+from talosmith.waiting import limited
 
 _FIRST = 10.0  # seconds
 
@@ -21,13 +20,13 @@ async def statuses(node: TalosNode) -> AsyncGenerator[MachineStatus, None]:
     A watch begins with the present one. If that was lost, nothing else may ever come, so `NotReady` is raised.
     """
     async with aclosing(node.watch_machine_status()) as watched:
-        with anyio.move_on_after(_FIRST) as waiting:
+        async with limited(_FIRST) as limit:
             async for status in watched:
                 first = status
                 break
             else:
                 return
-        if waiting.cancelled_caught:
+        if limit.over:
             raise NotReady(node.name, f"no machine status within {_FIRST:g} s")
         yield first
         async for status in watched:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import ClassVar
-
-import anyio
 
 from talosmith.errors import Temporary
 from talosmith.observed.etcd import FELL_BACK, FELL_BACK_FIX
@@ -14,8 +13,8 @@ from talosmith.steps.action import OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
 from talosmith.steps.machine_status import statuses
-from talosmith.steps.waiting import pause, until
 from talosmith.talos import InMaintenance, TalosNode
+from talosmith.waiting import pause, until
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ async def restart(context: Context, name: str, report: Report) -> None:
 
 async def until_ready(context: Context, name: str, report: Report) -> None:
     """By watching; a connection that ends (it reboots, or is slow to come) is made again."""
-    began = anyio.current_time()
+    began = time.monotonic()
     while True:
         try:
             async for status in statuses(context.configured(name)):
@@ -95,7 +94,7 @@ async def until_ready(context: Context, name: str, report: Report) -> None:
             report(f"{name} is {FELL_BACK}", FELL_BACK_FIX)
         except Temporary as wrong:
             report(str(wrong), wrong.hint)
-        await pause(anyio.current_time() - began)
+        await pause(time.monotonic() - began)
 
 
 def expected_unmet(context: Context, condition: str) -> bool:

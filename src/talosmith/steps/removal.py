@@ -9,8 +9,8 @@ from talosmith.errors import Temporary
 from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.steps.action import OnNode
 from talosmith.steps.context import Context
-from talosmith.steps.waiting import until
 from talosmith.talos import InMaintenance, TalosNode, Unreachable
+from talosmith.waiting import until
 
 _LEFT = ("STATE", "EPHEMERAL")  # what makes it a node of a cluster; Talos itself stays, to boot into maintenance mode
 

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-import anyio
-
 from talosmith.errors import TalosmithError, UsageError
 from talosmith.talos.node import TalosNode
+from talosmith.tasks import together
 
 AT_ONCE = 256  # as many silent nodes may be waited for together; for the others TLS on one core is the limit
 MANY = 64
@@ -38,19 +37,15 @@ async def sweep(
     if twice:
         raise UsageError(f"two nodes are called {twice[0]}", hint="Give each node a name of its own.")
     swept: Swept[T] = Swept()
-    limiter = anyio.CapacityLimiter(at_once)
 
     async def one(node: TalosNode) -> None:
-        async with limiter:
-            try:
-                swept.results[node.name] = await ask(node)
-            except TalosmithError as wrong:
-                swept.errors[node.name] = wrong
+        try:
+            swept.results[node.name] = await ask(node)
+        except TalosmithError as wrong:
+            swept.errors[node.name] = wrong
 
     with _seldom_collected(len(chosen) >= MANY):
-        async with anyio.create_task_group() as group:
-            for node in chosen:
-                group.start_soon(one, node)
+        await together(one, chosen, at_once)
     return swept
 
 

@@ -12,7 +12,7 @@ v1
   Endpoints                        endpoints                          ep *
   Event                            events                             ev *
   LimitRange                       limitranges                        limits *
-  Namespace                        namespaces                         ns - - finalize,status create,delete,get,list,patch,update,watch
+  Namespace       namespaces       ns - - finalize,status create,delete,get,list,patch,update,watch
   Node                             nodes                              no - - status
   PersistentVolumeClaim            persistentvolumeclaims             pvc * - status
   PersistentVolume                 persistentvolumes                  pv - - status

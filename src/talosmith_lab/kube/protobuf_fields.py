@@ -53,6 +53,7 @@ SigningSpec 1:request:bytes 2:username:string 3:uid:string 4:groups:string[] 5:u
 SigningStatus 1:conditions:SigningCondition[] 2:certificate:bytes
 SigningCondition 1:type:string 2:reason:string 3:message:string 4:lastUpdateTime:Time 5:lastTransitionTime:Time
  6:status:string
+SelfSubjectReview 1:metadata:ObjectMeta 2:status:-
 SelfSubjectAccessReview 1:metadata:ObjectMeta 2:spec:AccessSpec 3:status:-
 AccessSpec 1:resourceAttributes:ResourceAttributes 2:nonResourceAttributes:PathAttributes
 ResourceAttributes 1:namespace:string 2:verb:string 3:group:string 4:version:string 5:resource:string

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from anyio.from_thread import start_blocking_portal
 
 from talosmith.desired.bundle import Bundle
 from talosmith_lab import configure, joining
@@ -16,6 +16,7 @@ from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs
 from tests.loopback import free_network
 
+Ready = tuple[str, Bundle, Callable[[], object]]  # address, bundle, and how to end it
 PATIENCE = 300.0
 PORT = 6443
 
@@ -23,12 +24,31 @@ PORT = 6443
 @contextmanager
 def lab_kubernetes(folder: Path, *workers: str) -> Iterator[tuple[str, Bundle]]:
     """Where the API of the one control plane, `cp-1`, answers, and the bundle of its cluster."""
-    with start_blocking_portal("asyncio") as portal:
-        server = LabServer(folder, LabOptions(clock="instant", network=free_network()))
-        with portal.wrap_async_context_manager(server):
+    ready: Future[Ready] = Future()
+    thread = threading.Thread(target=lambda: asyncio.run(_serve(folder, workers, ready)))
+    thread.start()
+    try:
+        address, bundle, stop = ready.result(PATIENCE)
+        yield address, bundle
+    finally:
+        if ready.done() and not ready.exception():
+            stop()
+        thread.join()
+
+
+async def _serve(folder: Path, workers: tuple[str, ...], ready: Future[Ready]) -> None:
+    over, loop = asyncio.Event(), asyncio.get_running_loop()
+    try:
+        async with LabServer(folder, LabOptions(clock="instant", network=free_network())) as server:
             configs = Configs(vip=str(server.world.subnet[5]))
-            portal.call(_bring_up, server, configs, ("cp-1", *workers))
-            yield f"{server.world.machines['cp-1'].address}:{PORT}", configs.bundle
+            await _bring_up(server, configs, ("cp-1", *workers))
+            address = f"{server.world.machines['cp-1'].address}:{PORT}"
+            ready.set_result((address, configs.bundle, lambda: loop.call_soon_threadsafe(over.set)))
+            await over.wait()
+    except BaseException as problem:
+        if ready.done():
+            raise
+        ready.set_exception(problem)
 
 
 async def _bring_up(server: LabServer, configs: Configs, names: tuple[str, ...]) -> None:

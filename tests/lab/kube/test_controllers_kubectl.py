@@ -18,7 +18,7 @@ from tests.lab.lab_worlds import Configs
 from tests.loopback import free_network
 
 SECONDS = 240.0  # costs nothing where all is well
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 class Kubectl:

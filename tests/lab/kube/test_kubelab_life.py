@@ -16,7 +16,7 @@ from tests.lab.kube.kube_lab import PATIENCE, KubeLab, running
 from tests.lab.kube.test_kubelab_server import OURS, config_map
 from tests.lab.lab_worlds import Configs
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 MAP = Ref("v1", "ConfigMap", "a", "default")
 
 

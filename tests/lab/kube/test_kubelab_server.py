@@ -18,7 +18,7 @@ from talosmith.model.secret import Secret
 from talosmith_lab.server.kube import http
 from tests.lab.kube.kube_lab import FEW_TRIES, PATIENCE, KubeLab
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 OURS = "metadata.name!=kube-root-ca.crt"  # which a controller puts into every namespace
 
 

@@ -12,7 +12,6 @@ from talosmith_lab.server.kube.formats import Form
 from talosmith_lab.server.kube.streams import WatchStream
 from talosmith_lab.server.kube.tabling import Tables
 
-pytestmark = pytest.mark.anyio
 CONFIG_MAP = find("v1", "ConfigMap")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import selectors
 import signal
@@ -11,12 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import anyio
-
 from talosmith import session
 from talosmith.engine import runner
 from talosmith.engine.tries import Ended, Tries
 from talosmith.events import Event, Events, Listener
+from talosmith.waiting import limited
 
 _last_acts: list[Callable[[], None]] = []
 
@@ -79,16 +77,16 @@ def limits_over(trouble: Sequence[str]) -> None:
 
 
 class _Patience:
-    """What steps that run have told, and the scopes that end with their limits."""
+    """What steps that run have told, and their limits."""
 
     def __init__(self) -> None:
         self.trouble: tuple[str, ...] = ()
         self._told = False
-        self._running: dict[str, anyio.CancelScope] = {}
+        self._running: dict[str, limited] = {}
         self._heard: set[str] = set()
 
-    def begins(self, step: str, scope: anyio.CancelScope) -> None:
-        self._running[step] = scope
+    def begins(self, step: str, limit: limited) -> None:
+        self._running[step] = limit
         self._heard.discard(step)
 
     def ends(self, step: str) -> None:
@@ -103,18 +101,18 @@ class _Patience:
 
     def _look(self) -> None:
         if self._told and self._running.keys() <= self._heard:
-            for scope in self._running.values():
-                scope.deadline = -math.inf
+            for limit in self._running.values():
+                limit.end()
 
 
 _patience = _Patience()
 
 
 class _Limited(Tries):
-    async def _repeat(self, time: anyio.CancelScope) -> Ended:
-        _patience.begins(self._step.key, time)
+    async def _repeat(self, limit: limited) -> Ended:
+        _patience.begins(self._step.key, limit)
         try:
-            return await super()._repeat(time)
+            return await super()._repeat(limit)
         finally:
             _patience.ends(self._step.key)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Any
 
-import anyio
 import pytest
 
 from talosmith.kube import KubeClient, Ref
@@ -34,7 +34,6 @@ BUDGET: dict[str, Any] = {
 }
 
 
-@pytest.mark.anyio
 async def test_a_budget_that_lets_nobody_go(here: Here) -> None:
     here.write(1, 2)
     assert here.up().code == 0
@@ -43,7 +42,7 @@ async def test_a_budget_that_lets_nobody_go(here: Here) -> None:
             await kube.create(item)
         node = await on_which_node(kube)
         limited = partial(here.destroy, "--target", node, "--limit", "100", before=in_vain("allows 0 disruptions"))
-        refused = await anyio.to_thread.run_sync(limited)
+        refused = await asyncio.to_thread(limited)
         assert refused.code == 1
         for said in (
             "nothing is evicted yet",
@@ -54,7 +53,7 @@ async def test_a_budget_that_lets_nobody_go(here: Here) -> None:
             assert said in refused.said, refused.said
         assert "unschedulable" not in (await kube.get(Ref("v1", "Node", node))).get("spec", {})
         await kube.delete(Ref.of(BUDGET))
-        gone = await anyio.to_thread.run_sync(lambda: here.destroy("--target", node))
+        gone = await asyncio.to_thread(lambda: here.destroy("--target", node))
         assert gone.code == 0, gone.said
         assert node not in here.machines()
         await eventually(lambda: places(kube), lambda found: len(found) == 2 and node not in found)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import anyio
+import asyncio
+
 import pytest
 import yaml
 
@@ -76,7 +77,7 @@ def test_who_answers_under_another_name_is_left_alone(here: Here) -> None:
     elsewhere = here.machines()["w-2"]["address"]
     as_metal(here, "cp-1", "w-1")
     works(here.up("--only", "node/*/config"))
-    anyio.run(register, here, "ghost", elsewhere)
+    asyncio.run(register(here, "ghost", elsewhere))
     plan = here.plan()
     assert [step["key"] for step in plan["steps"] if "ghost" in step["key"]] == []
     assert any(note.startswith("ghost is not in the inventory") and "`w-2`" in note for note in plan["notes"]), plan

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Any
 
-import anyio
 import pytest
 
 from talosmith.kube import KubeClient
@@ -14,7 +14,7 @@ from tests.lab.up.outcomes import converged, one_etcd
 from tests.lab.up.places import DESTROY, Here, in_vain
 from tests.lab.up.test_up_deaths import names_the_trouble, struck
 
-pytestmark = [pytest.mark.slow, pytest.mark.anyio]
+pytestmark = pytest.mark.slow
 
 ONE = (*DESTROY, "--target", "cp-2")
 NAMES = ["cp-1", "cp-2", "cp-3"]
@@ -60,7 +60,7 @@ async def test_a_control_plane_is_not_drained_if_its_removal_is_refused_by_then(
     """etcd loses a member between the plan and the act."""
     brought_up(here)
     strike = partial(here.lab.add_fault, "power-loss", ["cp-3"])
-    ended = await anyio.to_thread.run_sync(
+    ended = await asyncio.to_thread(
         partial(struck, here, "step-started", "node/cp-2/drain", strike, trouble="not allowed yet", command=ONE)
     )
     assert ended.code == 1 and "1 of 2 members are healthy" in ended.said, ended.said
@@ -71,7 +71,7 @@ async def test_a_removal_that_does_not_finish_is_undone_by_up(here: Here) -> Non
     """Drained, and then etcd needs it: it stays cordoned, marked as ours, and the next `up` ends that."""
     brought_up(here)
     strike = partial(here.lab.add_fault, "power-loss", ["cp-3"])
-    ended = await anyio.to_thread.run_sync(
+    ended = await asyncio.to_thread(
         partial(struck, here, "step-done", "node/cp-2/drain", strike, trouble="not allowed yet", command=ONE)
     )
     assert ended.code == 1, ended.said

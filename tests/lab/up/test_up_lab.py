@@ -20,8 +20,6 @@ from talosmith_lab.server.lab import LabServer
 from tests.contract.worlds import eventually
 from tests.waiting import PATIENCE, until
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_machine_of_the_same_name_shows_its_own_certificate(server: LabServer) -> None:
     seen = []

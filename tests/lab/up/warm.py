@@ -5,9 +5,9 @@ of its own in all that matters: it can be stopped and killed, has its own enviro
 it starts in the background are forked here, too.
 
 Requests come by a socket, one for each connection: a line of JSON with `argv`, `env`, `stdout`, `stderr` (paths) and
-`before` (a function `module:name` with its arguments, called in the new process first); with `tty`, the path of a
-terminal, it is that process' own in place of the two files. The answers are a line with
-the process' id and, once it has ended, a line with its exit code (negative: the signal that ended it).
+`before` (a function `module:name` with its arguments, called in the new process first); with `lab` in place of `argv`
+it is that lab; with `tty`, the path of a terminal, it is that process' own in place of the two files. The answers are
+a line with the process' id and, once it has ended, a line with its exit code (negative: the signal that ended it).
 """
 
 from __future__ import annotations
@@ -137,10 +137,7 @@ def _be(request: dict[str, Any], path: str) -> None:
             name, arguments = request["before"]
             module, _, function = name.partition(":")
             getattr(importlib.import_module(module), function)(**arguments)
-        from talosmith.cli.app import run
-
-        sys.argv = ["talosmith", *request["argv"]]
-        code = int(run(request["argv"]))
+        code = _lab(request["lab"]) if "lab" in request else _talosmith(request["argv"])
         sys.stdout.flush()
         sys.stderr.flush()
     except SystemExit as ended:
@@ -153,13 +150,28 @@ def _be(request: dict[str, Any], path: str) -> None:
         os._exit(code)
 
 
+def _talosmith(argv: list[str]) -> int:
+    from talosmith.cli.app import run
+
+    sys.argv = ["talosmith", *argv]
+    return int(run(argv))
+
+
+def _lab(name: str) -> int:
+    from talosmith_lab.serve import serve
+
+    serve(name)
+    return 0
+
+
 class _Spawned:
     """As much of `subprocess.Popen` as the lab's `process` uses."""
 
     def __init__(self, command: list[str], *, stdout: Any, **_: Any) -> None:
         self._connection = socket.socket(socket.AF_UNIX)
         self._connection.connect(os.environ[SOCKET_VARIABLE])
-        request = {"argv": command[3:], "env": dict(os.environ), "stdout": stdout.name, "stderr": stdout.name}
+        assert command[1:3] == ["-m", "talosmith_lab"], command
+        request = {"lab": command[3], "env": dict(os.environ), "stdout": stdout.name, "stderr": stdout.name}
         self._connection.sendall(json.dumps(request).encode() + b"\n")
         self._said = _line(self._connection)
         if not self._said:

@@ -15,11 +15,6 @@ from tests.real.kube.patience import PATIENT
 __all__ = ["kube_apiserver", "kube_controllers"]
 
 
-@pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture
 async def client(kube_apiserver: ApiServer) -> AsyncIterator[KubeClient]:
     async with KubeClient.from_bundle(kube_apiserver.bundle, [kube_apiserver.address], limits=PATIENT) as one:

@@ -12,8 +12,6 @@ from talosmith.kube import Conflict, FieldConflict, Invalid, KubeClient, NotAppl
 from talosmith.kube.client import FIELD_MANAGER
 from talosmith.kube.objects import labels
 
-pytestmark = pytest.mark.anyio
-
 
 def definition(group: str) -> str:
     return f"""

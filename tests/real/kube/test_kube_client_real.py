@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import socket
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import replace
 from typing import Any
 
-import anyio
 import pytest
 
 from talosmith.desired import pki
@@ -35,8 +35,6 @@ from talosmith.kube import (
 from talosmith.kube.objects import uid, version
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.patience import PATIENCE, PATIENT
-
-pytestmark = pytest.mark.anyio
 
 QUICK = replace(PATIENT, attempts=2, first_pause=0.05)
 
@@ -182,13 +180,13 @@ async def test_following_goes_on_when_watches_end(
     assert isinstance(start, Snapshot)
     assert [version(item) for item in start.items] == [version(first)]
     seen = []
-    with anyio.fail_after(PATIENCE):
+    async with asyncio.timeout(PATIENCE):
         while len(watches) < 3:  # the server ends each after a second
             await client.patch(Ref("v1", "ConfigMap", "one", namespace), {"data": {"n": str(len(seen))}})
             change = await anext(changes)
             assert isinstance(change, Event)
             seen.append((change.kind, change.item["data"]["n"]))
-            await anyio.sleep(0.3)
+            await asyncio.sleep(0.3)
     await changes.aclose()
     assert seen == [("MODIFIED", str(number)) for number in range(len(seen))]
 

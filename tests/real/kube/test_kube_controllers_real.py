@@ -5,11 +5,11 @@ The test binds pods to nodes and reports them running, which a scheduler and kub
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import anyio
 import pytest
 from cryptography import x509
 
@@ -36,8 +36,6 @@ from talosmith.kube.objects import metadata, spec, status, uid
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.patience import PATIENCE, PATIENT, not_drained
 from tests.real.kube.signing import certificate_request, serving_request
-
-pytestmark = pytest.mark.anyio
 
 MANIFESTS = """
 apiVersion: apps/v1
@@ -106,10 +104,10 @@ async def running(client: KubeClient, namespace: str, nodes: list[str]) -> Async
                 healthy.append(sum(map(is_healthy, known.values())))
                 await care(Ref("v1", "Pod", metadata(item)["name"], namespace), item)
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(run)
+    async with asyncio.TaskGroup() as group:
+        caring = group.create_task(run())
         yield healthy
-        group.cancel_scope.cancel()
+        caring.cancel()
 
 
 async def test_a_deployment_moves_as_its_budget_allows(client: KubeClient, namespace: str, unique: str) -> None:
@@ -121,9 +119,9 @@ async def test_a_deployment_moves_as_its_budget_allows(client: KubeClient, names
     async with running(client, namespace, [first, second]) as healthy:
         await apply(client, MANIFESTS, namespace=namespace, name=unique)
         await wait(client, [ready(deployment)], timeout=PATIENCE)
-        with anyio.fail_after(PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             while not (await simulate_drain(client, first)).in_turn:  # the controller has yet to count the pods
-                await anyio.sleep(0.1)
+                await asyncio.sleep(0.1)
         assert (await simulate_drain(client, first)).passes
         drained = await drain(client, first, timeout=PATIENCE, between=0.3, report=told.append)
         await wait(client, [ready(deployment)], timeout=PATIENCE)
@@ -133,9 +131,9 @@ async def test_a_deployment_moves_as_its_budget_allows(client: KubeClient, names
         assert await uncordon(client, first)
         # Nowhere else to go: one may leave, then the budget holds the other.
         await cordon(client, first)
-        with anyio.fail_after(PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             while len((await simulate_drain(client, second)).evicted) < 2:
-                await anyio.sleep(0.1)
+                await asyncio.sleep(0.1)
         wrong = await not_drained(client, second, enough=lambda wrong: len(wrong.blocked) == 1)
         assert "allows 0 disruptions now" in str(wrong)
         left = (await client.list("v1", "Pod", namespace)).items
@@ -150,9 +148,9 @@ async def test_an_approved_request_is_signed(client: KubeClient, kube_controller
     judged = await approve_serving_certificates(client, [ExpectedNode(unique, frozenset({"10.5.0.4"}))])
     assert [(one.request, one.refused) for one in judged if one.request == unique] == [(unique, "")]
     request = Ref("certificates.k8s.io/v1", "CertificateSigningRequest", unique)
-    with anyio.fail_after(PATIENCE):
+    async with asyncio.timeout(PATIENCE):
         while not (issued := status(await client.get(request)).get("certificate")):
-            await anyio.sleep(0.1)
+            await asyncio.sleep(0.1)
     certificate = x509.load_pem_x509_certificate(base64.b64decode(issued))
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == [unique]

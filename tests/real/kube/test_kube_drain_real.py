@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 import pytest
 
 from talosmith.kube import (
@@ -16,6 +16,7 @@ from talosmith.kube import (
     Progress,
     Ref,
     drain,
+    draining,
     find_node,
     follow,
     simulate_drain,
@@ -24,9 +25,8 @@ from talosmith.kube import (
 from talosmith.kube.draining import evict
 from talosmith.kube.objects import metadata, uid
 from talosmith.kube.pods import pods_on
+from talosmith.waiting import limited
 from tests.real.kube.patience import PATIENCE, not_drained
-
-pytestmark = pytest.mark.anyio
 
 
 async def make_node(client: KubeClient, name: str) -> None:
@@ -96,10 +96,10 @@ async def kubelet(client: KubeClient, node: str) -> AsyncIterator[dict[str, int]
                     graces.setdefault(metadata(pod)["name"], metadata(pod)["deletionGracePeriodSeconds"])
                     await client.delete(Ref.of(pod), uid=uid(pod), grace=0)
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(run)
+    async with asyncio.TaskGroup() as group:
+        caring = group.create_task(run())
         yield graces
-        group.cancel_scope.cancel()
+        caring.cancel()
 
 
 async def test_a_node_is_emptied_of_what_has_to_go(client: KubeClient, namespace: str, unique: str) -> None:
@@ -184,14 +184,14 @@ async def test_a_budget_is_waited_for(client: KubeClient, namespace: str, unique
     await make_pod(client, namespace, unique, "db-1")
     budget = await make_budget(client, namespace, "db", allowed=0)
     told: list[Progress] = []
-    async with kubelet(client, unique), anyio.create_task_group() as group:
+    async with kubelet(client, unique), asyncio.TaskGroup() as group:
 
         async def make_room() -> None:
             while not told:
-                await anyio.sleep(0.05)
+                await asyncio.sleep(0.05)
             await allow(client, budget, 1)
 
-        group.start_soon(make_room)
+        group.create_task(make_room())
         drained = await drain(client, unique, timeout=PATIENCE, between=0.2, report=told.append)
     assert [pod.ref.name for pod in drained.evicted] == ["db-1"]
     assert "disruption budget" in told[0].reason
@@ -230,21 +230,20 @@ async def test_two_budgets_for_one_pod_are_named(client: KubeClient, namespace: 
 
 
 @pytest.fixture
-def deadlines(monkeypatch: pytest.MonkeyPatch) -> list[anyio.CancelScope]:
-    """Those that are set from now on, in their order; one that is cancelled has come."""
-    found: list[anyio.CancelScope] = []
-    move_on_after = anyio.move_on_after
+def deadlines(monkeypatch: pytest.MonkeyPatch) -> list[limited]:
+    """Those that are set from now on, in their order; one that is ended has come."""
+    found: list[limited] = []
 
-    def noted(delay: float | None) -> anyio.CancelScope:
-        found.append(move_on_after(delay))
+    def noted(seconds: float) -> limited:
+        found.append(limited(seconds))
         return found[-1]
 
-    monkeypatch.setattr(anyio, "move_on_after", noted)
+    monkeypatch.setattr(draining, "limited", noted)
     return found
 
 
 async def test_deletion_is_a_second_attempt_that_is_asked_for(
-    client: KubeClient, namespace: str, unique: str, deadlines: list[anyio.CancelScope]
+    client: KubeClient, namespace: str, unique: str, deadlines: list[limited]
 ) -> None:
     await make_node(client, unique)
     await make_pod(client, namespace, unique, "db-1")
@@ -254,7 +253,7 @@ async def test_deletion_is_a_second_attempt_that_is_asked_for(
     def report(progress: Progress) -> None:
         told.append(progress)
         if not progress.ok:
-            deadlines[0].cancel()  # the time is up as soon as the budget has refused
+            deadlines[0].end()  # the time is up as soon as the budget has refused
 
     async with kubelet(client, unique):
         drained = await drain(client, unique, timeout=PATIENCE, between=0.2, report=report, delete_if_blocked=True)

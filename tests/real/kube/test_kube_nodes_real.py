@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
-
 from talosmith.kube import (
     Credentials,
     ExpectedNode,
@@ -25,8 +23,6 @@ from talosmith.kube.objects import condition
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.patience import PATIENT
 from tests.real.kube.signing import certificate_request, serving_request
-
-pytestmark = pytest.mark.anyio
 
 CSR = ("certificates.k8s.io/v1", "CertificateSigningRequest")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
-import anyio
 import pytest
 
 from talosmith.kube import (
@@ -20,8 +20,6 @@ from talosmith.kube import (
     wait,
 )
 from tests.real.kube.patience import PATIENCE, not_in_time
-
-pytestmark = pytest.mark.anyio
 
 TEMPLATE = {
     "metadata": {"labels": {"app": "x"}},
@@ -70,12 +68,12 @@ async def test_workloads(
 ) -> None:
     ref = Ref("apps/v1", kind, "x", namespace)
     told: list[Progress] = []
-    async with anyio.create_task_group() as group:
+    async with asyncio.TaskGroup() as group:
 
         async def heard(start: str) -> None:
-            with anyio.fail_after(PATIENCE):
+            async with asyncio.timeout(PATIENCE):
                 while not any(progress.reason.startswith(start) for progress in told):
-                    await anyio.sleep(0.02)
+                    await asyncio.sleep(0.02)
 
         async def play_the_controller() -> None:
             await heard("not there")
@@ -84,7 +82,7 @@ async def test_workloads(
             await heard("1 of 2 pods are")
             await set_status(client, ref, whole)
 
-        group.start_soon(play_the_controller)
+        group.create_task(play_the_controller())
         await wait(client, [ready(ref)], timeout=PATIENCE, report=told.append)
     reasons = [progress.reason for progress in told]
     assert reasons[0] == "not there"
@@ -112,7 +110,7 @@ async def test_a_job_that_failed_is_not_waited_for(client: KubeClient, namespace
     failed = {"status": "True", "reason": "BackoffLimitExceeded", "message": "it has failed too often"}
     conditions = [{"type": kind, **failed, "lastTransitionTime": moment} for kind in ("FailureTarget", "Failed")]
     await set_status(client, ref, {"startTime": moment, "failed": 1, "conditions": conditions})
-    with anyio.fail_after(PATIENCE), pytest.raises(Failed, match="it has failed too often"):
+    async with asyncio.timeout(PATIENCE), pytest.raises(Failed, match="it has failed too often"):
         await wait(client, [ready(ref), exists(Ref("v1", "Namespace", "never"))], timeout=10 * PATIENCE)
 
 
@@ -126,8 +124,8 @@ async def test_any_condition_and_being_gone(client: KubeClient, unique: str) -> 
     await client.delete(node)
     said, _ = await not_in_time(client, [gone(node)])
     assert "held by example.org/held" in said
-    async with anyio.create_task_group() as group:
-        group.start_soon(client.patch, node, {"metadata": {"finalizers": None}})
+    async with asyncio.TaskGroup() as group:
+        group.create_task(client.patch(node, {"metadata": {"finalizers": None}}))
         await wait(client, [gone(node)], timeout=PATIENCE)
 
 
@@ -142,7 +140,7 @@ async def test_nodes_that_come_and_go_do_not_pass(
         await set_status(client, node, {"conditions": [{"type": "Ready", "status": value, "reason": f"Is{value}"}]})
 
     await set_ready("True")
-    gone_bad = anyio.Event()
+    gone_bad = asyncio.Event()
     list_all = client.list
 
     async def look(*of: Any, **how: Any) -> Any:
@@ -152,17 +150,17 @@ async def test_nodes_that_come_and_go_do_not_pass(
         return await list_all(*of, **how)
 
     monkeypatch.setattr(client, "list", look)
-    async with anyio.create_task_group() as group:
+    async with asyncio.TaskGroup() as group:
 
         async def flap() -> None:
-            with anyio.fail_after(PATIENCE):
+            async with asyncio.timeout(PATIENCE):
                 for value, heard in (("False", 1), ("True", 2)):
                     while len(told) < heard:
-                        await anyio.sleep(0.02)
+                        await asyncio.sleep(0.02)
                     await set_ready(value)
                     gone_bad.set()
 
-        group.start_soon(flap)
+        group.create_task(flap())
         await wait(client, nodes_ready([unique]), timeout=PATIENCE, report=told.append, in_a_row=3, between=0.05)
     assert [(progress.ok, progress.reason) for progress in told] == [
         (True, "IsTrue"),

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
-
-import anyio
-import pytest
 
 from talosmith.kube import KubeClient, apply, read
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.patience import PATIENCE
-
-pytestmark = pytest.mark.anyio
 
 _SCALARS = """
 yes no on off y n Y N Yes NO True FALSE tRue null Null ~ nULL
@@ -50,10 +47,13 @@ async def test_scalars(
         *(peer("kubectl"), "--kubeconfig", kube_apiserver.kubeconfig, "--cache-dir", tmp_path / "cache"),
         *("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", tmp_path / "manifest.yaml"),
     ]
-    with anyio.fail_after(PATIENCE):
+    async with asyncio.timeout(PATIENCE):
         # The kind is served a moment before it is in the list of all kinds, by which kubectl goes.
-        while b"no matches for kind" in (told := await anyio.run_process(command, check=False)).stderr:
-            await anyio.sleep(0.1)
+        while (
+            b"no matches for kind"
+            in (told := await asyncio.to_thread(subprocess.run, command, capture_output=True)).stderr
+        ):
+            await asyncio.sleep(0.1)
     assert told.returncode == 0, told.stderr
     theirs, ours = json.loads(told.stdout)["spec"], read(text)[0]["spec"]
     different = {

@@ -123,12 +123,6 @@ def test_the_system_runs(admin: Kubectl) -> None:
     assert "kubernetes.io/config.mirror" in told
     assert admin.done("get", "ds", "kube-proxy", "-n", "kube-system", "-o", "jsonpath={.status.numberReady}") == "5"
     assert "kube-dns" in admin.done("get", "svc", "-n", "kube-system")
-    parts = rows(admin.done("get", "componentstatuses"))
-    assert sorted(row[:3] for row in parts) == [
-        ["controller-manager", "Healthy", "ok"],
-        ["etcd-0", "Healthy", "ok"],
-        ["scheduler", "Healthy", "ok"],
-    ]
 
 
 def test_a_deployment_lives(kubectl: Kubectl) -> None:
@@ -284,8 +278,7 @@ def test_sets_and_jobs(kubectl: Kubectl) -> None:
     assert rows(kubectl.done("get", "job", "once"))[0][:3] == ["once", "Complete", "2/2"]
     done = rows(kubectl.done("get", "pods", "-l", "job-name=once"))
     assert [row[1:3] for row in done] == [["0/1", "Completed"]] * 2
-    kubectl.done("create", "cronjob", "often", "--image=example.org/c:1", "--schedule=0 0 1 1 *")
-    kubectl.done("create", "job", "by-hand", "--from=cronjob/often")
+    kubectl.done("create", "job", "by-hand", "--image=example.org/c:1")
     kubectl.done("wait", "job/by-hand", "--for=condition=complete", PATIENTLY)
     assert "all" not in kubectl.run("get", "all").err
 

@@ -56,7 +56,6 @@ def test_the_programs_are_the_real_ones(lab: RealLab) -> None:
     assert "etcd ok" in lab.kubectl("get", "--raw", "/readyz?verbose").stdout
 
 
-@pytest.mark.anyio
 async def test_what_talos_brings_becomes_ready_and_the_bundle_opens_the_api(lab: RealLab) -> None:
     sets = [Ref("apps/v1", "DaemonSet", name, "kube-system") for name in ("kube-flannel", "kube-proxy")]
     everything = [*sets, Ref("apps/v1", "Deployment", "coredns", "kube-system")]

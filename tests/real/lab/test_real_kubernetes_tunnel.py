@@ -11,14 +11,8 @@ import pytest
 
 from talosmith_lab.server.real_kubernetes.tunnel import Tunnel
 
-pytestmark = pytest.mark.anyio
 PATIENCE = 120.0
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
-
-import anyio
-from anyio import to_thread
 
 from talosmith.desired.nocloud import SeedNetwork
 from talosmith.model.machines import Machine, MachineSpec, Owner
@@ -19,10 +17,10 @@ from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.wishes import Wishes
-from talosmith.providers.resource_contract import create_all, delete_all
 from tests.machine_specs import machine_spec, with_settings
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.waking import Waking, ask
+from tests.resource_contract import create_all, delete_all
 from tests.waiting import comes_true
 
 OWNER = Owner("real", "00112233445566aa")
@@ -72,14 +70,14 @@ class Place:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                return await to_thread.run_sync(ask, self.daemon, str(spec.ip))
+                return await asyncio.to_thread(ask, self.daemon, str(spec.ip))
             except OSError as silent:
                 if time.monotonic() > deadline:
                     (machine,) = await self.provider.find()
                     console = await self.provider.console(machine)
                     raise AssertionError(f"the guest does not answer: {silent}; its console:\n{console}") from None
-            await to_thread.run_sync(self._waking.look, self.connection)
-            await anyio.sleep(0.25)
+            await asyncio.to_thread(self._waking.look, self.connection)
+            await asyncio.sleep(0.25)
 
     async def writes(self, machine: Machine, line: str) -> None:
         """The guest, to its console. What it writes there takes its time, through QEMU and libvirt's own log."""

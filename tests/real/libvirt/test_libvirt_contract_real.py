@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from talosmith.model.providers import Libvirt
-from talosmith.providers.contract import CreatingProviderContract
 from talosmith.providers.libvirt.networks import Network
-from talosmith.providers.resource_contract import ResourceContract, delete_all
+from tests.provider_contract import CreatingProviderContract
 from tests.real.libvirt.daemon import Daemon
+from tests.resource_contract import ResourceContract, delete_all
 from tests.unit.providers.libvirt_harness import OWNER, LibvirtHarness
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture

@@ -22,13 +22,11 @@ from talosmith.providers.libvirt.images import Source, obtain
 from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.storage import claimed, image_name, is_image
-from talosmith.providers.resource_contract import create_all, delete_all
 from tests.machine_specs import with_settings
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.places import CONFIG, OTHER, OWNER, Place
+from tests.resource_contract import create_all, delete_all
 from tests.waiting import until
-
-pytestmark = pytest.mark.anyio
 
 
 def _hash(config: Secret) -> str:

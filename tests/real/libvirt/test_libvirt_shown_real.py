@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from talosmith.model.providers import Libvirt
 from talosmith.providers.libvirt.networks import Network
 from tests.real.libvirt.daemon import Daemon
 from tests.unit.providers.libvirt_harness import OWNER, LibvirtHarness
 from tests.unit.providers.libvirt_recording import RecordingHost, whole_life_is_as_shown
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_every_change_of_a_real_host_is_shown(daemon: Daemon, halting_image: Path, subnet: str) -> None:

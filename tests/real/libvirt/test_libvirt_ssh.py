@@ -9,12 +9,10 @@ import pytest
 from talosmith.errors import Permanent
 from talosmith.providers.libvirt.connection import Host
 from talosmith.providers.libvirt.provider import LibvirtProvider
-from talosmith.providers.resource_contract import create_all, delete_all
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.places import CONFIG, OWNER, Place
 from tests.real.libvirt.ssh_host import ssh_host
-
-pytestmark = pytest.mark.anyio
+from tests.resource_contract import create_all, delete_all
 
 
 async def test_a_machine_is_made_over_ssh(daemon: Daemon, subnet: str, halting_image: Path, tmp_path: Path) -> None:

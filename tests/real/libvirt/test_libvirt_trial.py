@@ -120,7 +120,6 @@ def test_a_machine_that_fails_within(daemon: Daemon, how: str) -> None:
     assert not left(daemon)
 
 
-@pytest.mark.anyio
 async def test_kvm_is_used_where_it_works_and_named_where_not(
     daemon: Daemon, subnet: str, halting_image: Path, tmp_path: Path
 ) -> None:

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anyio import to_thread
 
 from talosmith.providers.libvirt.connection import libvirt
 from talosmith.providers.libvirt.domain import read
@@ -29,8 +28,6 @@ from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.nodes_behind import NodesBehind, nodes_behind
 from tests.real.libvirt.waking import woken
 from tests.waiting import comes_true, until
-
-pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parents[3]
 HOW_TO = ROOT / "docs" / "howto" / "libvirt.md"
@@ -264,7 +261,7 @@ async def _vip_is_at_its_holder(daemon: Daemon, connection: Any, nodes: NodesBeh
     """The guest whose node holds it takes it a little later, and the host learns of that when it talks to it."""
 
     async def look() -> str:
-        await to_thread.run_sync(daemon.in_network, _knock_at_the_vip)
+        await asyncio.to_thread(daemon.in_network, _knock_at_the_vip)
         told = json.loads(daemon.run("ip", "-j", "neighbour", "show", VIP) or "[]")
         holder = nodes.holder(VIP)
         right = bool(holder) and [one.get("lladdr") for one in told] == [_mac(connection, holder)]

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import Any
 
-from anyio import to_thread
-
 from talosmith.providers.libvirt.connection import libvirt
 from talosmith.providers.libvirt.domain import read
 from tests.real.libvirt.daemon import Daemon
@@ -78,7 +76,7 @@ async def woken(daemon: Daemon) -> AsyncIterator[None]:
 
     async def watch() -> None:
         while True:
-            await to_thread.run_sync(waking.look, connection, abandon_on_cancel=True)
+            await asyncio.to_thread(waking.look, connection)
             await asyncio.sleep(_EVERY)
 
     watching = asyncio.create_task(watch())

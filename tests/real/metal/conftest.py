@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.real.talos.fixtures import talos_lab, talos_nodes
 
 __all__ = ["talos_lab", "talos_nodes"]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"

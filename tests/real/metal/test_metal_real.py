@@ -8,8 +8,6 @@ from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
-import pytest
-
 from talosmith.model.cluster import Node as InventoryNode
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.services import Image
@@ -22,8 +20,6 @@ from tests.real.talos.cluster import Cluster
 from tests.real.talos.fixtures import MakeNodes
 from tests.real.talos.lab import Lab, Node
 from tests.real.talos.patience import eventually
-
-pytestmark = pytest.mark.anyio
 
 OWNER = Owner("real", "0123456789abcdef")
 NOWHERE = 253  # an address of the network that no node gets

@@ -15,16 +15,9 @@ from talosmith.observed.world import KubeNodeSeen, Unknown
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.fixtures import kube_apiserver
 
-pytestmark = pytest.mark.anyio
-
 ENOUGH = 240.0  # seconds for an answer, where the limit is not what is tested
 
 __all__ = ["kube_apiserver"]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

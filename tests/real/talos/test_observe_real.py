@@ -27,15 +27,10 @@ from tests.real.talos.lab import Lab, Node
 from tests.real.talos.machine_config import controlplane_patch, of_its_own, patch
 from tests.real.talos.patience import PATIENCE, configured, done, eventually
 
-pytestmark = [pytest.mark.slow, pytest.mark.anyio]
+pytestmark = pytest.mark.slow
 
 _TALOSCTL_WAITS = (12, 60, 300)
 LINE = re.compile(r"waiting for (.+?): (.+)")
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def desired_of(folder: Path, lab: Lab, first: Node, worker: Node) -> Desired:

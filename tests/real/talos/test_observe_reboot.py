@@ -94,13 +94,7 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.mark.slow
-@pytest.mark.anyio
 async def test_a_real_node_reboots_for_the_changes_that_our_table_names(
     talos_lab: Lab, talos_nodes: MakeNodes
 ) -> None:

@@ -10,15 +10,8 @@ from talosmith.talos import AlreadyExists, NotFound, NotReady
 from tests.real.talos import patience
 from tests.real.talos.patience import done, eventually, refused
 
-pytestmark = pytest.mark.anyio
-
 BUSY, UNHEALTHY = NotReady("n", "busy"), NotReady("n", "not enough members")
 UNKNOWN, THERE = NotFound("n", "member not found"), AlreadyExists("n", "there is data")
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture(autouse=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import pytest
 
 from talosmith.cli.app import run
@@ -97,7 +97,7 @@ def test_a_run_of_the_engine_itself(talosmith: Talosmith) -> None:
         with Journal(folder, write=True) as journal, watching(watched) as listener:
             await engine.run(plan, None, Events(journal.listener, listener))
 
-    anyio.run(go)
+    asyncio.run(go())
     data = json.loads(talosmith("run", "show", "-o", "json")[1])
     assert data["summary"]["outcome"] == data["outcome"] == "failed"
     assert [one["key"] for one in data["summary"]["failed"]] == ["machine/w-1"]

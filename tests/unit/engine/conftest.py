@@ -1,10 +1,3 @@
 """The engine's tests run in one kind of event loop, as talosmith does."""
 
 from __future__ import annotations
-
-import pytest
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"

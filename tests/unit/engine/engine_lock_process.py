@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
-
-import anyio
 
 from talosmith.engine.lock import ClusterLock
 from talosmith.errors import TalosmithError
@@ -22,7 +21,7 @@ def main(folder: Path, wait: float, force: str) -> int:
         await lock.acquire(wait=wait, force=force, waiting=lambda holder: say(f"waiting for {holder}"))
 
     try:
-        anyio.run(acquire)
+        asyncio.run(acquire())
     except TalosmithError as problem:
         say(f"{type(problem).__name__} {problem} | {problem.hint}")
         return int(problem.exit_code)

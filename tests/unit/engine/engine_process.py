@@ -6,12 +6,12 @@ Arguments: the folder, then how its steps are. It prints a line for each event, 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
 from pathlib import Path
 
-import anyio
 from engine_actions import Fake, plan_of
 
 from talosmith.engine.journal import Journal
@@ -21,6 +21,7 @@ from talosmith.engine.stopping import Stopping
 from talosmith.errors import TalosmithError
 from talosmith.events import Event, Events
 from talosmith.plan.step import Plan, Report
+from talosmith.tasks import shielded
 
 
 def say(text: str) -> None:
@@ -32,18 +33,17 @@ async def change(report: Report) -> None:
     go = Path(sys.argv[1]) / "go"
     report("changing")
     while not go.exists():
-        await anyio.sleep(0.01)
+        await asyncio.sleep(0.01)
 
 
 async def stubborn(report: Report) -> None:
-    with anyio.CancelScope(shield=True):
-        report("cannot be cancelled")
-        await anyio.sleep_forever()
+    report("cannot be cancelled")
+    await shielded(asyncio.Event().wait())
 
 
 async def wait(report: Report) -> None:
     report("waiting")
-    await anyio.sleep_forever()
+    await asyncio.Event().wait()
 
 
 def plan(kind: str) -> Plan:
@@ -80,4 +80,4 @@ async def main(folder: Path, kind: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(anyio.run(main, Path(sys.argv[1]), sys.argv[2]))
+    sys.exit(asyncio.run(main(Path(sys.argv[1]), sys.argv[2])))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import anyio
-import pytest
+import asyncio
+
 from engine_actions import Fake, Heard, plan_of, refuse
 
 from talosmith.engine.failures import Internal
@@ -14,9 +14,7 @@ from talosmith.errors import ExitCode, Permanent, TalosmithError, Temporary
 from talosmith.events import Event, Events
 from talosmith.model.secret import Secret
 from talosmith.plan.step import Report
-from talosmith.steps.waiting import until
-
-pytestmark = pytest.mark.anyio
+from talosmith.waiting import until
 
 
 async def test_a_failure_says_what_and_how_to_go_on() -> None:
@@ -90,7 +88,7 @@ async def test_of_errors_in_a_group_the_one_that_will_not_go_away_counts() -> No
 
 async def test_a_cancellation_from_nowhere_fails_the_step_and_not_the_run() -> None:
     async def cancelled(report: Report) -> None:
-        raise anyio.get_cancelled_exc_class()
+        raise asyncio.CancelledError
 
     outcome = await run(plan_of([Fake("a", body=cancelled), Fake("b"), Fake("c")], {"c": ["b"]}), None, Events())
     assert isinstance(outcome.failed["a"], Internal)
@@ -109,7 +107,7 @@ async def test_an_error_with_an_exit_code_of_its_own_decides_it() -> None:
 
 
 async def test_whoever_has_lost_the_lock_begins_nothing_and_ends_what_runs() -> None:
-    lost, under_way = anyio.Event(), anyio.Event()
+    lost, under_way = asyncio.Event(), asyncio.Event()
     ended: list[str] = []
 
     def check() -> None:
@@ -123,7 +121,7 @@ async def test_whoever_has_lost_the_lock_begins_nothing_and_ends_what_runs() -> 
     async def long(report: Report) -> None:
         under_way.set()
         try:
-            await anyio.sleep_forever()
+            await asyncio.Event().wait()
         finally:
             ended.append("long")
 
@@ -138,7 +136,7 @@ async def test_whoever_has_lost_the_lock_begins_nothing_and_ends_what_runs() -> 
 
 async def test_when_nobody_can_be_told_any_more_nobody_waits_for_long() -> None:
     """Such as with a full disk: a step that waits for its turn to change something gives that up."""
-    stopping, waits = Stopping(), anyio.Event()
+    stopping, waits = Stopping(), asyncio.Event()
 
     def listener(event: Event) -> None:
         if event.kind == "step-done":
@@ -154,7 +152,7 @@ async def test_when_nobody_can_be_told_any_more_nobody_waits_for_long() -> None:
         await until(never, report, "waiting for it", stop=lambda: stopping.ending)
 
     plan = plan_of([Fake("a", body=first), Fake("b", body=wait, limit=3600)])
-    with anyio.fail_after(30):
+    async with asyncio.timeout(30):
         outcome = await run(plan, None, Events(listener), stopping=stopping)
     assert outcome.left == ("b",) and outcome.problem is not None
     assert not stopping.wanted and outcome.exit_code == ExitCode.RESUMABLE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import random
@@ -13,7 +14,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-import anyio
 import engine_process
 import pytest
 from engine_actions import Fake, plan_of, start
@@ -171,7 +171,7 @@ def test_killed_at_any_write_all_before_it_is_kept_and_the_next_run_ends_well(mo
         assert journal.lost == 0
         assert [f"{event.kind} {event.step}".strip() for event in journal.events_of(1)] == told
         assert journal.runs()[0].outcome == ("done" if moment == 8 else "")
-    assert anyio.run(engine_process.main, tmp_path, "plain") == ExitCode.DONE
+    assert asyncio.run(engine_process.main(tmp_path, "plain")) == ExitCode.DONE
     with Journal(tmp_path) as journal:
         assert [one.outcome for one in journal.runs()] == [("done" if moment == 8 else ""), "done"]
 
@@ -237,7 +237,7 @@ def test_no_room_for_a_write_stops_the_run_in_time_and_breaks_nothing(limit: int
         assert told[-1].startswith("error cannot ")
         assert "free space" in told[-1]
     begun = [line for line in told if line.startswith("step-started")]
-    assert anyio.run(engine_process.main, tmp_path, "plain") == ExitCode.DONE  # with room again
+    assert asyncio.run(engine_process.main(tmp_path, "plain")) == ExitCode.DONE  # with room again
     runs = recorded(tmp_path)
     assert len(runs[-1]) == 8
     if len(runs) > 1:  # all that was begun was written down first
@@ -262,7 +262,7 @@ def test_a_disk_that_fails_in_the_middle_ends_the_run_at_a_safe_point(
             if event.kind == "step-done" and event.step.startswith("s3x"):
                 journal._store._db.execute(f"PRAGMA {pragma}")
 
-        outcome = anyio.run(lambda: run(plan, None, Events(journal.listener, break_it)))
+        outcome = asyncio.run(run(plan, None, Events(journal.listener, break_it)))
     assert outcome.exit_code == ExitCode.RESUMABLE
     assert words in str(outcome.problem)
     assert "free space" in (outcome.problem.hint if outcome.problem else "")

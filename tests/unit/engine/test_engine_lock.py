@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import fcntl
 import json
@@ -14,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import anyio
 import pytest
 from engine_actions import start, told
 
@@ -25,7 +25,6 @@ from talosmith.engine.holder import Holder, boot_id, pid_namespace
 from talosmith.engine.lock import ClusterLock, LockHeld, LockLost
 from talosmith.errors import ExitCode, Permanent, TalosmithError, UsageError
 
-pytestmark = pytest.mark.anyio
 PROCESS = Path(__file__).with_name("engine_lock_process.py")
 UNSHARE = ("unshare", "--pid", "--fork", "--kill-child")
 Begin = Callable[..., subprocess.Popen[str]]
@@ -133,10 +132,10 @@ def test_a_child_of_the_holder_does_not_keep_the_lock(tmp_path: Path) -> None:
         async with ClusterLock(tmp_path, "one").held():
             return subprocess.Popen(["sleep", "600"], close_fds=False)
 
-    child = anyio.run(hold)
+    child = asyncio.run(hold())
     try:
         lock = ClusterLock(tmp_path, "two")
-        anyio.run(lock.acquire)
+        asyncio.run(lock.acquire())
         lock.release()
     finally:
         child.kill()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import random
 import time
 
-import anyio
 import pytest
 from engine_actions import Fake, Heard, nothing, plan_of, refuse
 from hypothesis import given, settings
@@ -16,9 +17,7 @@ from talosmith.engine.runner import Outcome, run
 from talosmith.errors import ExitCode, Permanent
 from talosmith.events import Event, Events
 from talosmith.plan.step import Plan, Report, Step, kind_of
-
-pytestmark = pytest.mark.anyio
-
+from talosmith.waiting import limited
 
 # Random graphs
 
@@ -54,7 +53,7 @@ def test_any_graph_runs_in_order_once_and_failures_stay_where_they_are(
             running += 1
             most = max(most, running)
             for _ in range(pauses):
-                await anyio.sleep(0)
+                await asyncio.sleep(0)
             running -= 1
             if position in failing:
                 raise Permanent("broken")
@@ -63,7 +62,7 @@ def test_any_graph_runs_in_order_once_and_failures_stay_where_they_are(
 
     actions = [body(position) for position in range(len(needs))]
     plan = plan_of(actions, {f"s{one}": [f"s{need}" for need in needs[one]] for one in range(len(needs))})
-    outcome = anyio.run(lambda: run(plan, None, heard.events, at_once=at_once))
+    outcome = asyncio.run(run(plan, None, heard.events, at_once=at_once))
 
     # What an oracle says that walks the plan one by one.
     good: dict[int, bool] = {}
@@ -85,7 +84,7 @@ def test_any_graph_runs_in_order_once_and_failures_stay_where_they_are(
 
 @pytest.mark.parametrize(("at_once", "steps"), [(64, 50), (3, 20)])
 async def test_as_many_run_at_once_as_may(at_once: int, steps: int) -> None:
-    gathered = anyio.Event()
+    gathered = asyncio.Event()
     here = 0
 
     async def meet(report: Report) -> None:
@@ -254,16 +253,16 @@ async def test_a_cancelled_run_ends_its_steps_and_says_so() -> None:
         nonlocal under_way
         under_way += 1
         if under_way == 2:
-            scope.cancel()
+            limit.end()
         try:
-            await anyio.sleep_forever()
+            await asyncio.Event().wait()
         finally:
             cleaned.append("yes")
 
     actions = [Fake("a", body=long), Fake("b", body=long), *(Fake(f"w{one}") for one in range(10))]
-    with anyio.CancelScope() as scope:
+    async with limited(math.inf) as limit:
         await run(plan_of(actions), None, heard.events, at_once=2)
-    assert scope.cancelled_caught
+    assert limit.over
     assert cleaned == ["yes", "yes"]
     assert heard.of("a") == ["step-started", "step-skipped"]
     assert heard.of("w0") == []  # although there is room for it now
@@ -291,5 +290,5 @@ def test_steps_on_different_nodes_are_of_one_kind(key: str, subject: str, kind: 
 
 def test_events_are_plain_data() -> None:
     heard = Heard()
-    anyio.run(lambda: run(plan_of([Fake("a", body=refuse), Fake("b", body=nothing)]), None, heard.events))
+    asyncio.run(run(plan_of([Fake("a", body=refuse), Fake("b", body=nothing)]), None, heard.events))
     json.dumps([dict(event.data) for event in heard.all])

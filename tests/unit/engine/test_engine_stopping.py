@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import signal
@@ -12,7 +13,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import anyio
 import pytest
 from engine_actions import Fake, Heard, plan_of
 
@@ -39,19 +39,18 @@ async def stopped_run(actions: list[Fake], times: int, heard: Heard, needs: dict
             roots.add("nothing more")
 
     heard.events.listeners.append(listen)
-    with anyio.fail_after(120):
+    async with asyncio.timeout(120):
         return await run(plan_of(actions, needs), None, heard.events, stopping=stopping)
 
 
-@pytest.mark.anyio
 async def test_asked_once_changes_are_finished_waits_end_and_nothing_begins() -> None:
     async def change(report: Report) -> None:
         report("changing")
-        await anyio.sleep(0.05)
+        await asyncio.sleep(0.05)
 
     async def wait(report: Report) -> None:
         report("waiting")
-        await anyio.sleep_forever()
+        await asyncio.Event().wait()
 
     async def busy(report: Report) -> None:
         raise Temporary("busy", retry_after=3600)
@@ -73,14 +72,13 @@ async def test_asked_once_changes_are_finished_waits_end_and_nothing_begins() ->
     assert heard.all[-1].data == {"outcome": "stopped", "done": ["change"], "failed": [], "left": list(outcome.left)}
 
 
-@pytest.mark.anyio
 async def test_asked_twice_everything_is_cancelled() -> None:
     cleaned: list[str] = []
 
     async def change(report: Report) -> None:
         report("changing")
         try:
-            await anyio.sleep_forever()
+            await asyncio.Event().wait()
         finally:
             cleaned.append("change")
 
@@ -91,7 +89,6 @@ async def test_asked_twice_everything_is_cancelled() -> None:
     assert cleaned == ["change"]
 
 
-@pytest.mark.anyio
 async def test_asked_when_all_is_done_anyway_it_is_done() -> None:
     async def last(report: Report) -> None:
         report("nearly")
@@ -100,7 +97,6 @@ async def test_asked_when_all_is_done_anyway_it_is_done() -> None:
     assert (outcome.stopped, outcome.exit_code) == (False, ExitCode.DONE)
 
 
-@pytest.mark.anyio
 async def test_signals_are_given_back_and_ignored_ones_stay_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -109,7 +105,7 @@ async def test_signals_are_given_back_and_ignored_ones_stay_ignored() -> None:
             assert signal.getsignal(signal.SIGINT) is not mine
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
             os.kill(os.getpid(), signal.SIGTERM)
-            with anyio.fail_after(120):
+            async with asyncio.timeout(120):
                 await stopping.until_wanted()
             assert not stopping.urgent
         assert signal.getsignal(signal.SIGINT) is mine
@@ -125,7 +121,7 @@ def test_outside_the_main_thread_there_are_no_signals_and_no_error() -> None:
             stopping.ask()
             seen.append(stopping.wanted)
 
-    thread = threading.Thread(target=lambda: anyio.run(look))
+    thread = threading.Thread(target=lambda: asyncio.run(look()))
     thread.start()
     thread.join(120)
     assert seen == [True]

@@ -13,11 +13,6 @@ from talosmith.model.secret import Secret
 from tests.unit.kube.kube_server import QUICK, TOKEN, Server
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="session")
 def authority() -> CertificateAndKey:
     return pki.new_authority("kubernetes", KeyKind.ECDSA_P256)

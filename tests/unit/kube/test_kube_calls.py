@@ -41,8 +41,6 @@ from tests.clock import Clock
 from tests.loopback import unused_port
 from tests.unit.kube.kube_server import QUICK, TOKEN, Asked, Reply, Server, serve, status
 
-pytestmark = pytest.mark.anyio
-
 Connect = Callable[..., KubeClient]
 ONE = Ref("v1", "ConfigMap", "one", "default")
 ITEM = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one", "resourceVersion": "5"}}

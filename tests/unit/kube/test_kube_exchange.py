@@ -13,7 +13,6 @@ from talosmith.kube import Credentials, KubeClient, Ref
 from talosmith.model.secret import Secret
 from tests.unit.kube.kube_server import TOKEN, Asked, Reply, serve
 
-pytestmark = pytest.mark.anyio
 NODE = Ref("v1", "Node", "cp-1")
 
 

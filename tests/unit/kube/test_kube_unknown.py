@@ -13,8 +13,6 @@ from tests.clock import Clock
 from tests.loopback import unused_port
 from tests.unit.kube.kube_server import QUICK, Asked, Reply, serve, status
 
-pytestmark = pytest.mark.anyio
-
 Connect = Callable[..., KubeClient]
 DOWN = status(503, "ServiceUnavailable", "etcd has no leader")
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "w-1", "resourceVersion": "1"}}

@@ -10,11 +10,6 @@ from talosmith.desired.target import Desired
 from tests.lab.observe_worlds import desired_of
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="session")
 def desired(tmp_path_factory: pytest.TempPathFactory) -> Desired:
     """Three control planes and two workers."""

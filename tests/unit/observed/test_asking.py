@@ -8,8 +8,6 @@ from talosmith.errors import TalosmithError
 from talosmith.observed.asking import answer_of
 from talosmith.talos import Denied, NotReady, TooSlow, Unreachable
 
-pytestmark = pytest.mark.anyio
-
 LOST = Unreachable("w-1", "the connection was lost", call="ServiceList")
 BUSY = NotReady("w-1", "ServiceList: try again", call="ServiceList")
 

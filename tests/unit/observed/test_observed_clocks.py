@@ -25,7 +25,6 @@ from talosmith.talos import Address, MaintenanceClient, TalosClient
 from talosmith.talos.grpc import connecting, http2
 from tests.unit.talos.server import expired_twin, refusing, server_context
 
-pytestmark = pytest.mark.anyio
 PATIENCE = 120.0  # seconds
 WRONG = timedelta(days=2)
 Nodes = Callable[[Desired], AbstractContextManager[Address]]

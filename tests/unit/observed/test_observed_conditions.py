@@ -15,8 +15,6 @@ from talosmith.observed.round import Expected, Round
 from talosmith.observed.world import EtcdMemberSeen, EtcdSeen
 from talosmith.talos import Denied, Diagnostic, MachineStatus, Service, Swept, Unmet, Unreachable
 
-pytestmark = pytest.mark.anyio
-
 CONTROL_PLANES = ("cp-1", "cp-2", "cp-3")
 ALL = (*CONTROL_PLANES, "w-1", "w-2")
 MEMBERS = tuple(

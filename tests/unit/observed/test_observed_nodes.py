@@ -26,7 +26,6 @@ from tests.clock import Clock
 from tests.loopback import unused_port
 from tests.unit.talos.server import maintenance_context, serving
 
-pytestmark = pytest.mark.anyio
 EVERYWHERE = "0.0.0.0"  # noqa: S104
 
 
@@ -44,7 +43,7 @@ class Told:
     def __getattr__(self, name: str) -> object:
         if name in vars(HasResources):  # only whether it has them is asked
             raise AttributeError(name)
-        raise AssertionError(f"observing called {name}")
+        raise AttributeError(f"observing called {name}")
 
 
 class Silent:

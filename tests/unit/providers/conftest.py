@@ -6,15 +6,10 @@ from typing import Any
 
 import pytest
 
-pytest.register_assert_rewrite("talosmith.providers.contract", "talosmith.providers.resource_contract")
+pytest.register_assert_rewrite("tests.provider_contract", "tests.resource_contract")
 
 
 @pytest.fixture(scope="session")
 def libvirt_library() -> Any:
     """libvirt's own Python library, which is built against libvirt's headers: who asks for it is in the real tier."""
     return pytest.importorskip("libvirt", reason="libvirt-python is not installed: pip install 'talosmith[libvirt]'")
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"

@@ -19,7 +19,6 @@ from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.providers import Libvirt
 from talosmith.model.resources import ResourceKey
 from talosmith.model.secret import Secret
-from talosmith.providers.contract import There
 from talosmith.providers.libvirt import seed_iso
 from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.domain import Domain, Link, read, render
@@ -29,8 +28,9 @@ from talosmith.providers.libvirt.networks import Network, read_network, render_n
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.storage import Volume, claim_name, claimed, is_image, render_volume
 from talosmith.providers.libvirt.wishes import Wishes
-from talosmith.providers.resource_contract import ResourceThere, create_all
 from tests.machine_specs import machine_spec
+from tests.provider_contract import There
+from tests.resource_contract import ResourceThere, create_all
 
 T = TypeVar("T")
 OWNER = Owner("tested", "0123456789abcdef")

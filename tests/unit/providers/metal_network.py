@@ -10,10 +10,10 @@ from ipaddress import ip_address
 from talosmith.model.cluster import Node, Role
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.services import Image
-from talosmith.providers.contract import There
 from talosmith.providers.metal import MetalProvider
 from talosmith_lab.server.lab import LabServer
 from tests.machine_specs import spec_of
+from tests.provider_contract import There
 
 OWNER = Owner("tested", "0123456789abcdef")
 

@@ -91,7 +91,6 @@ def test_kvm_that_is_slow_is_told() -> None:
 # Storage
 
 
-@pytest.mark.anyio
 async def test_a_pool_that_holds_no_files_is_refused_and_left_as_it_is(harness: LibvirtHarness) -> None:
     pool = harness.connection.storagePoolDefineXML(LOGICAL.format(name="volumes"))
     try:
@@ -121,7 +120,6 @@ def test_kinds_of_pools_by_what_libvirt_calls_them() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.anyio
 async def test_room_in_the_pool(harness: LibvirtHarness) -> None:
     """The test driver's pool has 100 GiB; a machine takes two of them soon, and all that it was promised some day."""
 
@@ -217,7 +215,6 @@ def test_forwarding_that_docker_drops(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.anyio
 async def test_who_has_a_new_machines_address_is_told_unless_it_was_ours(tmp_path: Path) -> None:
     wanted = [
         Wanted("192.0.2.7", 50000, "w-1"),
@@ -240,7 +237,6 @@ async def test_who_has_a_new_machines_address_is_told_unless_it_was_ours(tmp_pat
 # Changes
 
 
-@pytest.mark.anyio
 async def test_another_network_in_the_inventory_is_seen_on_machines(harness: LibvirtHarness) -> None:
     await harness.stand()
     machine = await harness.provider().create(harness.spec("w-1"))
@@ -253,7 +249,6 @@ async def test_another_network_in_the_inventory_is_seen_on_machines(harness: Lib
     assert (changed.id, changed.outdated, changed.power) == (machine.id, "", "on")
 
 
-@pytest.mark.anyio
 async def test_a_card_that_somebody_has_plugged_elsewhere_stays_there(harness: LibvirtHarness) -> None:
     await harness.stand()
     machine = await harness.provider().create(harness.spec("w-1"))
@@ -271,7 +266,6 @@ async def test_a_card_that_somebody_has_plugged_elsewhere_stays_there(harness: L
     assert "<interface type='direct'>" in harness.connection.lookupByUUIDString(machine.id).XMLDesc(0)
 
 
-@pytest.mark.anyio
 async def test_a_machine_that_goes_off_while_it_is_asked_to(
     harness: LibvirtHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,13 +12,13 @@ import pytest
 from talosmith.model.providers import Libvirt
 from talosmith.model.resources import ResourceSpec
 from talosmith.providers.base import Known
-from talosmith.providers.contract import CreatingProviderContract
 from talosmith.providers.libvirt.networks import Network, render_network
 from talosmith.providers.libvirt.storage import Pool, is_image, pool_uuid, render_pool
-from talosmith.providers.resource_contract import ResourceContract
+from tests.provider_contract import CreatingProviderContract
+from tests.resource_contract import ResourceContract
 from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("libvirt_library")]
+pytestmark = pytest.mark.usefixtures("libvirt_library")
 
 
 @pytest.fixture

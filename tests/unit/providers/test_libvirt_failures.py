@@ -93,14 +93,12 @@ def test_a_saying_is_understood(code: int, text: str, kind: type[TalosmithError]
     assert hint in told.hint and str(told).startswith("make w-1: ")
 
 
-@pytest.mark.anyio
 async def test_where_nobody_listens(tmp_path: Path) -> None:
     with pytest.raises(Temporary, match="Failed to connect socket") as told:
         await Host(f"qemu+unix:///system?socket={tmp_path}/none").do("look", lambda one: one.getHostname())
     assert "is libvirtd running" in told.value.hint
 
 
-@pytest.mark.anyio
 async def test_what_breaks_is_done_again_unless_it_must_not_be() -> None:
     host = Host(TEST_DRIVER)
     tries: list[int] = []

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import lzma
 from collections.abc import Iterator
 from pathlib import Path
 
-import anyio
 import httpx2
 import pytest
 import zstandard
-from anyio import to_thread
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.providers import telling
@@ -62,17 +61,16 @@ def test_an_image_is_unpacked(tmp_path: Path, packing: str) -> None:
     assert image.length == image.capacity == len(CONTENT)
 
 
-@pytest.mark.anyio
 async def test_who_waits_for_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telling, "_EVERY", 3600.0)  # how far it is would be told where it takes long
     heard: list[str] = []
     packed = lzma.compress(CONTENT)
     with heard_by(heard.append):
-        await to_thread.run_sync(lambda: obtain(Source(URL), tmp_path, transport=Server(packed).transport))
-        await anyio.sleep(0)
+        await asyncio.to_thread(lambda: obtain(Source(URL), tmp_path, transport=Server(packed).transport))
+        await asyncio.sleep(0)
         assert heard == ["fetching the image", "unpacking the image"]
-        await to_thread.run_sync(lambda: obtain(Source(URL), tmp_path))
-        await anyio.sleep(0)
+        await asyncio.to_thread(lambda: obtain(Source(URL), tmp_path))
+        await asyncio.sleep(0)
     assert len(heard) == 2, "what is there already is not fetched"
 
 

@@ -23,7 +23,7 @@ from talosmith.providers.libvirt.networks import Network
 from talosmith.steps import first_config
 from talosmith.steps.first_config import _console
 from talosmith.steps.machines import ResizeMachine
-from talosmith.steps.waiting import StoppedWaiting
+from talosmith.waiting import StoppedWaiting
 from tests.machine_specs import machine_spec, with_settings
 
 OWNER = Owner("dev", "0123456789abcdef")
@@ -83,7 +83,6 @@ def test_secure_boot_is_refused_rather_than_left_out(tmp_path: Path) -> None:
     assert "secureboot: false" in refused.value.hint
 
 
-@pytest.mark.anyio
 async def test_without_the_library_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "libvirt", None)
     connection.libvirt.cache_clear()
@@ -120,7 +119,6 @@ class Consoles:
         return "".join(line + "\n" for line in self._text.splitlines()[-lines:])
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -144,7 +142,6 @@ class Silent:
         raise Temporary("nobody answers")
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("after", "told", "way_out"),
     [(0.0, "; its console ends with: kernel panic", "`talosmith destroy --target cp-1`"), (120.0, "", "")],
@@ -181,7 +178,6 @@ class Resizes:
         return replace(machine, disks_mib=spec.disks_mib)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     "meanwhile",
     [{}, {"ram_mib": 1024}, {"outdated": "from the network 'a' to the network 'b'"}],

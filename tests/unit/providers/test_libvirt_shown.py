@@ -27,7 +27,7 @@ from tests.lab.lab_worlds import quick_bundle
 from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
 from tests.unit.providers.libvirt_recording import MADE, RecordingHost, made_as_shown, whole_life_is_as_shown
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("libvirt_library")]
+pytestmark = pytest.mark.usefixtures("libvirt_library")
 
 POOL, NETWORK = "shown-pool", "shown-network"
 OTHERS = frozenset({"UUID", "rename"})  # names of Python's own, too, and only those are meant
@@ -40,11 +40,6 @@ network: {{node_cidr: 192.0.2.0/24}}
 controlplane: 1
 workers: 1
 """
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 from talosmith.errors import Permanent
 from talosmith.model.cluster import Node
 from talosmith.providers.base import Finding
-from talosmith.providers.contract import ProviderContract, refusal
 from talosmith.providers.metal import MetalProvider
 from talosmith.providers.metal.peek import PORT, Peek, peek
 from talosmith.providers.metal.provider import _place
@@ -21,9 +20,8 @@ from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs
 from tests.loopback import free_network
 from tests.machine_specs import with_settings
+from tests.provider_contract import ProviderContract, refusal
 from tests.unit.providers.metal_network import OWNER, MetalHarness, node, spec, until
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture

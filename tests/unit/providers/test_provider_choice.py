@@ -50,7 +50,6 @@ def test_a_provider_that_is_not_there_yet_is_told(tmp_path: Path, name: str) -> 
     assert refused.value.exit_code == ExitCode.FAILED and refused.value.hint
 
 
-@pytest.mark.anyio
 async def test_a_real_kubernetes_in_the_lab_needs_its_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from talosmith.providers.resource_contract import ResourceContract
 from tests.cloud import CloudHarness
-
-pytestmark = pytest.mark.anyio
+from tests.resource_contract import ResourceContract
 
 
 class TestCloud(ResourceContract):

@@ -5,12 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
-
 from talosmith.steps.components import until_components_current
 from talosmith.steps.context import Context
-
-pytestmark = pytest.mark.anyio
 
 
 def pod(component: str, version: str, name: str = "") -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
-import anyio
 import pytest
 
 from talosmith.errors import Permanent, Temporary
@@ -14,8 +14,7 @@ from talosmith.plan.gate import EtcdView, Member
 from talosmith.steps import gate
 from talosmith.steps.context import Context
 from talosmith.steps.gate import ControlPlanes, check_gate, through_gate
-
-pytestmark = pytest.mark.anyio
+from talosmith.waiting import limited
 
 NAMES = ("cp-1", "cp-2", "cp-3")
 
@@ -35,7 +34,7 @@ class World:
         self.looks: Iterator[ControlPlanes] = iter(())
         self.last = WELL
         self.said: list[str] = []
-        self.context = cast(Context, SimpleNamespace(turn=anyio.Lock(), disturbed="", stop_wanted=lambda: False))
+        self.context = cast(Context, SimpleNamespace(turn=asyncio.Lock(), disturbed="", stop_wanted=lambda: False))
 
         async def look(context: Context, name: str) -> ControlPlanes:
             self.last = next(self.looks, self.last)
@@ -82,10 +81,10 @@ async def test_the_turn_passes_on_only_when_the_control_plane_is_back(world: Wor
         async with world.gate("cp-3"):
             order.append("cp-3")
 
-    async with anyio.create_task_group() as group:
+    async with asyncio.TaskGroup() as group:
         async with world.gate("cp-2"):
-            group.start_soon(second)
-            await anyio.sleep(0.05)
+            group.create_task(second())
+            await asyncio.sleep(0.05)
             order.append("cp-2")
         order.append("cp-2 is back")
     assert order == ["cp-2", "cp-2 is back", "cp-3"]
@@ -96,10 +95,9 @@ async def test_the_turn_passes_on_only_when_the_control_plane_is_back(world: Wor
 
 async def test_one_that_does_not_come_back_shuts_the_gate_for_the_others(world: World) -> None:
     world.will_be(WELL, found(sick="cp-2", down="cp-2"))
-    with anyio.move_on_after(0.2) as limit:
-        async with world.gate("cp-2"):
-            pass
-    assert limit.cancelled_caught and world.context.disturbed == "cp-2"
+    async with limited(0.2) as limit, world.gate("cp-2"):
+        pass
+    assert limit.over and world.context.disturbed == "cp-2"
     world.will_be(WELL)
     with pytest.raises(Permanent, match="cp-3 is left alone: control plane cp-2 was disturbed in this run"):
         async with world.gate("cp-3"):

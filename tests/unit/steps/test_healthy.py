@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -25,15 +23,8 @@ from talosmith.talos import MaintenanceClient, TalosClient
 from tests.clock import Clock
 from tests.lab.observe_worlds import desired_of
 
-pytestmark = pytest.mark.anyio
-
 LIMIT = 600.0
 HEALTHY, UNHEALTHY = 0.5, 1.0  # seconds, in turns
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture
@@ -74,24 +65,6 @@ class Unasked(Round):
     def begin(self) -> None: ...
 
 
-@pytest.fixture
-async def clock() -> AsyncIterator[Clock]:
-    """Time that passes as soon as nothing else is to be done."""
-    made = Clock()
-    made.stop()
-
-    async def pass_time() -> None:
-        while True:
-            await asyncio.sleep(0)
-            made.forward(0.002)
-
-    passing = asyncio.create_task(pass_time())
-    yield made
-    passing.cancel()
-    with suppress(asyncio.CancelledError):
-        await passing
-
-
 def run_that_has_just_begun(desired: Desired, folder: Path, talos: TalosClient, *, simulated: bool) -> Context:
     return Context(
         desired=desired,
@@ -129,7 +102,7 @@ async def test_only_simulated_machines_are_looked_at_in_quick_succession(
     async def wait_healthy(*_: object, **options: Any) -> None:
         asked.update(options)
 
-    monkeypatch.setattr("talosmith.steps.cluster.wait_healthy", wait_healthy)
+    monkeypatch.setattr("talosmith.observed.health.wait_healthy", wait_healthy)
     async with TalosClient.from_bundle(desired.bundle) as talos:
         context = run_that_has_just_begun(desired, tmp_path, talos, simulated=simulated)
         await Healthy(LIMIT).run(context, lambda text, hint="": None)

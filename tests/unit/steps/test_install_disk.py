@@ -15,7 +15,6 @@ from talosmith.talos import Invalid, MaintenanceClient, TalosNode
 from talosmith.talos.proto import machine_pb2 as wire
 from tests.unit.talos.server import Handler, State, answer, fails, maintenance_context, resource, serving
 
-pytestmark = pytest.mark.anyio
 KIND = "Disks.block.talos.dev"
 DISKS = {
     "sda": "dev_path: /dev/sda\nsize: 512110190592\npretty_size: 512 GB\nmodel: Samsung SSD 870\nserial: S6P1\n"
@@ -24,11 +23,6 @@ DISKS = {
 }
 OLD = {"sda": "dev_path: /dev/sda\nsize: 512110190592\npretty_size: 512 GB\nreadonly: false\ncdrom: false\n"}
 INSTALLED = resource("SystemDisks.block.talos.dev", "system-disk", "diskID: sda\ndevPath: /dev/sda\n")
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @asynccontextmanager

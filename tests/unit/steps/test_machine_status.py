@@ -14,13 +14,6 @@ from talosmith.talos import MaintenanceClient, NotReady
 from talosmith.talos.proto import cosi_pb2
 from tests.unit.talos.server import maintenance_context, never, resource, serving
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
 
 async def booting_then_running(stream: Any) -> None:
     await stream.recv_message()

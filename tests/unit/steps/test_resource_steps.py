@@ -15,7 +15,6 @@ from talosmith.steps.context import Context
 from talosmith.steps.resources import CreateResource, DeleteResource, UpdateResource
 from tests.cloud import BALANCER, GROUP, NETWORK, SUBNET, Backend, Cloud
 
-pytestmark = pytest.mark.anyio
 OWNER = Owner("t", "0123456789abcdef")
 
 

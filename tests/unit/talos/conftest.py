@@ -15,11 +15,6 @@ from tests.unit.talos.server import new_authority, new_credentials, server_conte
 PATIENT = Limits(connect_timeout=120.0, call_timeout=240.0)  # for a busy machine; nothing here waits for them
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="session")
 def authority() -> CertificateAndKey:
     return new_authority()

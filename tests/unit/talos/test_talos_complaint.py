@@ -21,15 +21,8 @@ from talosmith.talos.grpc import connecting
 from tests.lab.lab_worlds import quick_bundle
 from tests.loopback import free_network
 
-pytestmark = pytest.mark.anyio
-
 ENOUGH = 240.0  # seconds: no limit is what is tested here
 LIMITS = Limits(connect_timeout=ENOUGH, call_timeout=ENOUGH)
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

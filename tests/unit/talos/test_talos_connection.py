@@ -8,7 +8,6 @@ import ssl
 import struct
 from typing import Any
 
-import anyio
 import pytest
 from h2.events import RequestReceived, StreamEnded
 
@@ -17,12 +16,11 @@ from talosmith.talos import Credentials, Limits, TalosClient, TooSlow, Unreachab
 from talosmith.talos.grpc.transport import Gathering
 from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.common_pb2 import Data
+from talosmith.waiting import limited
 from tests.clock import Clock
 from tests.loopback import unused_port
 from tests.unit.talos.conftest import PATIENT
 from tests.unit.talos.server import Counting, Http2Peer, for_ever, listening, never, server_context, serving
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_all_calls_to_a_node_share_one_connection(client: TalosClient, context: ssl.SSLContext) -> None:
@@ -116,9 +114,9 @@ async def test_a_timeout_around_a_call_is_the_callers_own(client: TalosClient, c
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
                 await node.hostname()
-        with anyio.move_on_after(0.1) as scope:
+        async with limited(0.1) as limit:
             await node.hostname()
-        assert scope.cancelled_caught
+        assert limit.over
 
 
 async def test_a_deadline_leaves_no_mark_of_cancellation(context: ssl.SSLContext, credentials: Credentials) -> None:

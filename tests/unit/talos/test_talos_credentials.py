@@ -32,7 +32,6 @@ def bundle_of(authority: CertificateAndKey) -> Bundle:
     return Bundle("id", nothing, nothing, nothing, authority, authority, authority, nothing, authority)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("kind", [KeyKind.ED25519, KeyKind.ECDSA_P256])
 async def test_a_bundle_opens_a_node_whatever_its_keys_are(kind: KeyKind) -> None:
     authority = new_authority(kind)
@@ -43,7 +42,6 @@ async def test_a_bundle_opens_a_node_whatever_its_keys_are(kind: KeyKind) -> Non
         assert (await client.node(address).version()).tag == "v1.13.9"
 
 
-@pytest.mark.anyio
 @pytest.mark.slow
 async def test_rsa_keys_work_too() -> None:
     authority = new_authority(KeyKind.RSA_4096)
@@ -54,7 +52,6 @@ async def test_rsa_keys_work_too() -> None:
         assert (await client.node(address).version()).tag == "v1.13.9"
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("form", ["object", "mapping", "text", "secret"])
 async def test_a_talosconfig_opens_a_node(form: str, authority: CertificateAndKey, context: ssl.SSLContext) -> None:
     config = new_talosconfig("lab", authority)

@@ -19,7 +19,6 @@ from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.common_pb2 import Data
 from tests.unit.talos.server import Recording, answer, answers, fails, serving
 
-pytestmark = pytest.mark.anyio
 DATABASE = b"".join(hashlib.sha512(str(number).encode()).digest() for number in range(8 * 300))
 SNAPSHOT = DATABASE + hashlib.sha256(DATABASE).digest()
 

@@ -17,8 +17,6 @@ from talosmith.talos.grpc.channel import NodeChannel
 from talosmith.talos.proto import machine_pb2 as wire
 from tests.unit.talos.server import serving
 
-pytestmark = pytest.mark.anyio
-
 
 def signed_as(authority: CertificateAndKey, name: str, credentials: Credentials) -> Credentials:
     """The same CA to trust, and another client certificate."""

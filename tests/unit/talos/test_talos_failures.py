@@ -29,8 +29,6 @@ from talosmith.talos.proto.common_pb2 import Data, Metadata
 from talosmith.talos.proto.status_pb2 import Status as WireStatus
 from tests.unit.talos.server import answer, answers, fails, serving
 
-pytestmark = pytest.mark.anyio
-
 
 async def collect(lines: AsyncIterator[str], into: list[str]) -> None:
     """What came before an error stays in the list."""

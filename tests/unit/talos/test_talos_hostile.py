@@ -32,7 +32,6 @@ from talosmith.talos.proto.common_pb2 import Data
 from tests.clock import Clock
 from tests.unit.talos.server import LOOPBACK, Http2Peer, answer, answers, for_ever, listening, server_context, serving
 
-pytestmark = pytest.mark.anyio
 PATIENT = Limits(connect_timeout=120.0, call_timeout=240.0, max_answer=100_000)
 GIGABYTE = 1 << 30
 

@@ -38,7 +38,6 @@ from tests.unit.talos.server import (
     serving,
 )
 
-pytestmark = pytest.mark.anyio
 VERSION = answer(wire.VersionResponse(messages=[wire.Version(version=wire.VersionInfo(tag="v1.13.9"))]))
 
 

@@ -38,7 +38,6 @@ from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.common_pb2 import Data
 from tests.unit.talos.server import Recording, answer, answers, fails, serving
 
-pytestmark = pytest.mark.anyio
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 

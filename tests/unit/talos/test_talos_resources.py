@@ -35,9 +35,6 @@ from talosmith.talos.proto import machine_pb2 as wire
 from talosmith.talos.proto.common_pb2 import Data
 from tests.unit.talos.server import Recording, State, answer, answers, fails, resource, serving
 
-pytestmark = pytest.mark.anyio
-
-
 MACHINE_STATUS = """\
 stage: booting
 status:

@@ -15,8 +15,6 @@ from tests.loopback import unused_port
 from tests.unit.talos.conftest import PATIENT
 from tests.unit.talos.server import LOOPBACK, Counting, serving
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_sweep_keeps_results_and_errors_by_node(credentials: Credentials, context: ssl.SSLContext) -> None:
     handlers = [Counting(f"node-{number}") for number in range(20)]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from typing import Any
-
-import anyio
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.providers.lab.client import LabClient
@@ -26,7 +25,7 @@ class LabCalls:
         token = self.client.token.reveal()
         request = json.dumps({"token": token, "call": what, "with": arguments, "by": "provider"}).encode() + b"\n"
         try:
-            with anyio.fail_after(self.patience):
+            async with asyncio.timeout(self.patience):
                 answer = json.loads(await self._exchange(request))
         except TimeoutError:
             raise Temporary(
@@ -34,7 +33,7 @@ class LabCalls:
                 "whether it was done is not known",
                 hint="running the same command again finds out, and goes on from there",
             ) from None
-        except (OSError, ValueError, anyio.BrokenResourceError) as problem:
+        except (OSError, ValueError) as problem:
             raise Temporary(
                 f"the lab {self.client.name!r} does not answer: {problem}",
                 hint=f"see `talosmith lab status {self.client.name}`",
@@ -49,6 +48,9 @@ class LabCalls:
         raise Permanent(f"{what}: {answer['error']}", hint=hint)
 
     async def _exchange(self, request: bytes) -> bytes:
-        async with await anyio.connect_tcp(self.client.host, self.client.port) as stream:
-            await stream.send(request)
-            return b"".join([part async for part in stream])
+        reader, writer = await asyncio.open_connection(self.client.host, self.client.port)
+        try:
+            writer.write(request)
+            return await reader.read()
+        finally:
+            writer.close()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
-
-import anyio
-from anyio import to_thread
 
 from talosmith.errors import Permanent, Temporary, UsageError
 from talosmith.providers.base import Finding
@@ -14,6 +12,7 @@ from talosmith.providers.lab import process
 from talosmith.providers.lab.calls import LabCalls
 from talosmith.providers.lab.client import LabClient
 from talosmith.providers.lab.process import Made, Place
+from talosmith.tasks import in_thread
 
 T = TypeVar("T")
 
@@ -44,7 +43,7 @@ class BackgroundLab:
     def __init__(self, name: str, made: Made) -> None:
         self.name = name
         self._made = made
-        self._starting = anyio.Lock()
+        self._starting = asyncio.Lock()
 
     async def enter(self) -> Calls | None:
         if not self._place.exists():
@@ -114,7 +113,7 @@ class BackgroundLab:
 
 async def _in_thread(work: Callable[[], T]) -> T:
     try:
-        return await to_thread.run_sync(work)
+        return await in_thread(work)
     except UsageError as problem:
         raise Permanent(str(problem), hint=problem.hint) from None
     except OSError as problem:

@@ -6,12 +6,11 @@ impossible, whoever asks and however often.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import anyio
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import CLUSTER_TAG, NODE_TAG, ROLE_TAG, Machine, MachineSpec, Owner
@@ -34,7 +33,7 @@ class LabProvider:
     def __init__(self, owner: Owner, home: Home) -> None:
         self._owner = owner
         self._home = home
-        self._leaving = anyio.Lock()  # who takes the last machine away is told apart from the others
+        self._leaving = asyncio.Lock()  # who takes the last machine away is told apart from the others
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         findings = self._home.look()

@@ -6,17 +6,17 @@ errors into ours, and that tries once more what is safe to try again. Here, too,
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
 
-import anyio
-from anyio import from_thread, to_thread
-
 from talosmith.errors import Permanent, Temporary
 from talosmith.providers.libvirt.failures import GONE, Interrupted, code_of, failure
+from talosmith.tasks import in_thread, stop_if_cancelled
+from talosmith.waiting import retried
 
 T = TypeVar("T")
 
@@ -59,23 +59,21 @@ class Host:
         self.uri = uri
         self._connection: Any = None
         self._opening = threading.Lock()
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._room = asyncio.Semaphore(_AT_ONCE)
 
     async def do(self, what: str, work: Callable[[Any], T], *, once: bool = False) -> T:
         """`work` gets the connection, in a thread. `once`: not again if nobody knows whether it was done."""
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(_AT_ONCE)
-        for attempt in range(_TRIES):
-            try:
-                return await to_thread.run_sync(lambda: self.perform(what, work), limiter=self._limiter)
-            except Interrupted:
-                if once or attempt == _TRIES - 1:
-                    raise
-            except Temporary as problem:
-                if attempt == _TRIES - 1:
-                    raise
-                await anyio.sleep(min(problem.retry_after, 0.2 * (attempt + 1)))
-        raise AssertionError("unreachable")
+
+        def pause_after(attempt: int, wrong: Temporary) -> float | None:
+            if isinstance(wrong, Interrupted):
+                return None if once else 0.0
+            return min(wrong.retry_after, 0.2 * attempt)
+
+        async def perform() -> T:
+            async with self._room:
+                return await in_thread(lambda: self.perform(what, work))
+
+        return await retried(perform, _TRIES, pause_after)
 
     def perform(self, what: str, work: Callable[[Any], T]) -> T:
         """One call, in this thread."""
@@ -99,7 +97,7 @@ class Host:
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(libvirt().libvirtError):
-                await to_thread.run_sync(connection.close)
+                await in_thread(connection.close)
 
     # What is looked up by name or number; None if it is not there
 
@@ -164,9 +162,3 @@ def found(look: Callable[[], T]) -> T | None:
 def chunks(read: Callable[[int], bytes], size: int = _CHUNK) -> Iterator[bytes]:
     while part := read(size):
         yield part
-
-
-def stop_if_cancelled() -> None:
-    """An upload of gigabytes does not hold up who wants to stop."""
-    with suppress(RuntimeError):  # not in a worker thread
-        from_thread.check_cancelled()

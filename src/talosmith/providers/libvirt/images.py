@@ -19,11 +19,11 @@ import httpx2
 
 from talosmith import files
 from talosmith.errors import Permanent, Temporary
-from talosmith.providers.libvirt.connection import stop_if_cancelled
 from talosmith.providers.libvirt.image_cache import Image as Image
 from talosmith.providers.libvirt.image_cache import ImageCache, digest_of
 from talosmith.providers.libvirt.unpacking import Room, unpack
 from talosmith.providers.telling import counting
+from talosmith.tasks import stop_if_cancelled
 
 _CHUNK = 1024 * 1024
 _TIMEOUT = 30.0  # seconds without a byte

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -9,8 +10,6 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
-
-import anyio
 
 from talosmith.model.machines import MachineSpec
 from talosmith.model.providers import Libvirt
@@ -120,13 +119,14 @@ async def check_addresses(wanted: Iterable[Wanted], macs: Iterable[str | None], 
 
     async def knock(one: Wanted) -> None:
         with suppress(OSError):
-            with anyio.fail_after(_PATIENCE):
-                await (await anyio.connect_tcp(one.address, one.port)).aclose()
+            async with asyncio.timeout(_PATIENCE):
+                _, writer = await asyncio.open_connection(one.address, one.port)
+            writer.close()
             taken.append(f"{one.address} ({one.whose})")
 
-    async with anyio.create_task_group() as group:
+    async with asyncio.TaskGroup() as group:
         for one in wanted:
-            group.start_soon(knock, one)
+            group.create_task(knock(one))
     if taken:
         return Finding(
             level="error", check="addresses", cause="somebody has addresses of new machines",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx2
-from anyio import to_thread
 
 from talosmith.errors import TalosmithError
 from talosmith.model.machines import MachineSpec
@@ -19,6 +19,7 @@ from talosmith.providers.libvirt.network_checks import Wanted, check_addresses, 
 from talosmith.providers.libvirt.store import Store
 from talosmith.providers.libvirt.trial import Trial, Trials
 from talosmith.providers.libvirt.wishes import Wishes
+from talosmith.tasks import in_thread
 
 _GIB = 2**30
 _OLDEST_LIBVIRT = (6, 0, 0)
@@ -40,7 +41,7 @@ async def look(
     except TalosmithError as problem:
         return [Finding(level="error", check="libvirt", cause=str(problem), evidence=host.uri, fix=problem.hint)]
     for source in dict.fromkeys(wishes.image(spec) for spec in specs):
-        findings.append(await to_thread.run_sync(_image, source, wishes.cache))
+        findings.append(await in_thread(partial(_image, source, wishes.cache)))
     wanted = [Wanted(str(spec.ip), _TALOS, spec.name) for spec in specs]
     if wishes.vip and specs and first:
         wanted.append(Wanted(wishes.vip, _KUBERNETES, "the VIP"))

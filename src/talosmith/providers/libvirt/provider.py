@@ -7,11 +7,10 @@ and has the machine of who came first.
 
 from __future__ import annotations
 
+import asyncio
 import uuid as uuids
 from collections.abc import Sequence
 from typing import Any
-
-import anyio
 
 from talosmith.errors import TalosmithError
 from talosmith.model.machines import Machine, MachineSpec, Owner
@@ -32,6 +31,8 @@ from talosmith.providers.libvirt.store import Store, delete_volume
 from talosmith.providers.libvirt.trial import Trials
 from talosmith.providers.libvirt.wishes import Wishes
 from talosmith.providers.telling import tell
+from talosmith.tasks import shielded
+from talosmith.waiting import poll
 
 _INVALID = 8  # an argument that the driver does not know
 
@@ -52,7 +53,7 @@ class LibvirtProvider:
         self._machines = Machines(host, owner, self._store, self._link)
         self._trials = Trials(host, owner)
         self._resources = LibvirtResources(owner, host, self._store, wishes)
-        self._leaving = anyio.Lock()
+        self._leaving = asyncio.Lock()
 
     @property
     def host_calls(self) -> HostCalls:
@@ -84,8 +85,7 @@ class LibvirtProvider:
             )
             made = await self._host.do(f"define {spec.name}", lambda one: self._define(one, wanted), once=True)
         except BaseException:
-            with anyio.CancelScope(shield=True):
-                await self._withdraw(names)
+            await shielded(self._withdraw(names))
             raise
         if made:
             await self._host.do(f"start {spec.name}", lambda one: _start(one.lookupByUUIDString(names.uuid)))
@@ -267,9 +267,7 @@ class LibvirtProvider:
             return not domain.isActive()
 
         tell("waiting for it to shut down")
-        with anyio.move_on_after(self._wishes.patience):
-            while not await self._host.do(f"shut {machine.name} down", ask):
-                await anyio.sleep(0.5)
+        await poll(lambda: self._host.do(f"shut {machine.name} down", ask), every=0.5, limit=self._wishes.patience)
         await self.power(machine, False)
 
     def _switch_seed(self, connection: Any, machine: Machine, iso: bytes | None) -> bool:

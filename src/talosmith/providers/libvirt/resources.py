@@ -7,12 +7,10 @@ Somebody else's network or pool of a wanted name is used as it is.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-import anyio
-from anyio import to_thread
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import MachineSpec, Owner
@@ -26,6 +24,7 @@ from talosmith.providers.libvirt.storage import claimed, is_image, pool_uuid, re
 from talosmith.providers.libvirt.store import Store, switch_on
 from talosmith.providers.libvirt.wishes import Wishes
 from talosmith.providers.libvirt.xml import attribute, parse
+from talosmith.tasks import in_thread
 
 _ON: Mapping[str, bool] = {"active": True, "autostart": True}
 _IN_PLACE = {*_ON, "uploaded"}
@@ -44,7 +43,7 @@ class LibvirtResources:
     host: Host
     store: Store
     wishes: Wishes
-    _fetching: anyio.Lock = field(default_factory=anyio.Lock)
+    _fetching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def wanted(self) -> tuple[ResourceSpec, ...]:
         section, network = self.wishes.section, self.wishes.network
@@ -91,7 +90,7 @@ class LibvirtResources:
     # Looking
 
     async def find(self) -> list[Resource]:
-        images = await to_thread.run_sync(self._known_images)
+        images = await in_thread(self._known_images)
         return await self.host.do("look for resources", lambda one: list(self._all(one, images)))
 
     def _known_images(self) -> dict[str, ResourceSpec]:
@@ -192,7 +191,7 @@ class LibvirtResources:
     async def image(self, source: Source) -> Image:
         """One fetch at a time: all machines want the same."""
         async with self._fetching:
-            return await to_thread.run_sync(lambda: obtain(source, self.wishes.cache))
+            return await in_thread(lambda: obtain(source, self.wishes.cache))
 
     async def create(self, spec: ResourceSpec, known: Known) -> Resource:
         what = f"create {spec.key}"

@@ -17,7 +17,7 @@ from typing import Any
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import Owner
-from talosmith.providers.libvirt.connection import Host, chunks, found, libvirt, stop_if_cancelled
+from talosmith.providers.libvirt.connection import Host, chunks, found, libvirt
 from talosmith.providers.libvirt.failures import GONE, NOT_NOW, VOLUME_EXISTS, code_of
 from talosmith.providers.libvirt.images import Image
 from talosmith.providers.libvirt.storage import (
@@ -38,6 +38,7 @@ from talosmith.providers.libvirt.storage import (
     uuid_in,
 )
 from talosmith.providers.telling import counting, tell
+from talosmith.tasks import stop_if_cancelled
 
 _MIB = 2**20
 _FIRST_BLOCK = 64 * 1024

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from talosmith.errors import Permanent
-from talosmith.providers.libvirt.connection import stop_if_cancelled
 from talosmith.providers.telling import counting
+from talosmith.tasks import stop_if_cancelled
 
 GIB = 1024**3
 MAX_IMAGE = 16 * GIB  # several times a Talos disk image

@@ -6,13 +6,12 @@ something was sent to it lately; `call_out` sees to that.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, ip_address
-
-import anyio
 
 _NETLINK_ROUTE, _GET, _NEW, _DONE, _ERROR = 0, 30, 28, 3, 2
 _REQUEST_DUMP = 0x301
@@ -62,7 +61,7 @@ async def call_out(network: IPv4Network | IPv6Network) -> None:
             with suppress(OSError):  # no route, or the kernel has enough to wait for
                 sender.sendto(b"", (str(host), _DISCARD))
             if number % _AT_ONCE == _AT_ONCE - 1:
-                await anyio.sleep(_PAUSE)
+                await asyncio.sleep(_PAUSE)
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-import anyio
-
 from talosmith.errors import Permanent
 from talosmith.model.cluster import Node
 from talosmith.model.machines import Machine, MachineSpec, Owner
@@ -22,6 +20,8 @@ from talosmith.providers.base import NO_HOST_CALLS, Finding
 from talosmith.providers.metal.neighbours import at, call_out, neighbours
 from talosmith.providers.metal.peek import Peek, answers, peek
 from talosmith.providers.metal.tell import tell
+from talosmith.tasks import together
+from talosmith.waiting import poll
 
 T = TypeVar("T")
 _AT_ONCE = 64
@@ -118,9 +118,12 @@ class MetalProvider:
     async def _called_out(self, network: IpNetwork, macs: Sequence[str], before: dict[str, str]) -> dict[str, str]:
         """The table after everybody in the network has been called; what it said before may be out of date."""
         await call_out(network)
-        with anyio.move_on_after(_ANSWERS_COME):
-            while any(at(mac, neighbours()) == at(mac, before) for mac in macs):
-                await anyio.sleep(_LOOK_AGAIN)
+
+        async def all_answered() -> bool:
+            table = neighbours()
+            return all(at(mac, table) != at(mac, before) for mac in macs)
+
+        await poll(all_answered, every=_LOOK_AGAIN, limit=_ANSWERS_COME)
         return neighbours()
 
     async def _peek(self, place: _Found) -> Peek:
@@ -150,13 +153,9 @@ async def _each(nodes: Sequence[Node], look: Callable[[Node], Awaitable[T]]) -> 
 async def _all(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     """Many at once, but not all of them; in the order of the asking."""
     found: dict[int, T] = {}
-    limit = anyio.CapacityLimiter(_AT_ONCE)
 
     async def ask(number: int) -> None:
-        async with limit:
-            found[number] = await asks[number]()
+        found[number] = await asks[number]()
 
-    async with anyio.create_task_group() as group:
-        for number in range(len(asks)):
-            group.start_soon(ask, number)
+    await together(ask, range(len(asks)), _AT_ONCE)
     return [found[number] for number in range(len(asks))]

@@ -18,6 +18,7 @@ from h2.events import Event, RemoteSettingsChanged
 from hyperframe.frame import GoAwayFrame
 
 from talosmith.reaching import certificate_of
+from talosmith.talos.grpc.headers import LiteralEncoder
 from talosmith.talos.grpc.transport import Gathering, slim
 
 # What a node may send ahead of our reading; with the small default windows a snapshot comes at a third of the speed.
@@ -85,6 +86,7 @@ class NodeProtocol(H2Protocol):
         self._speaking = asyncio.get_running_loop().call_later(_SPEAK_FIRST, self._transport.release)
         super().connection_made(self._transport)
         self.processor = _Processor(self.handler, self.connection, self)
+        self.connection._connection.encoder = LiteralEncoder()
         frames: dict[type, Any] = self.connection._connection._frame_dispatch_table
         self._end_at_once = frames[GoAwayFrame]
         frames[GoAwayFrame] = self._go_away

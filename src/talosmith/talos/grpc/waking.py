@@ -21,7 +21,7 @@ class Waker(Wrapper):
 
     def __init__(self) -> None:
         self._reason: Exception | None = None
-        self._waiting: set[asyncio.Task[Any]] = set()
+        self._waiting: dict[asyncio.Task[Any], int] = {}  # and how often each had been cancelled before
         self._woken: set[asyncio.Task[Any]] = set()
 
     @contextmanager
@@ -38,7 +38,7 @@ class Waker(Wrapper):
     def cancel(self, error: Exception) -> None:
         if self._reason is None:  # the first reason is the true one; later ones follow from it
             self._reason = error
-            self._woken |= self._waiting
+            self._woken |= self._waiting.keys()
             for task in self._waiting:
                 task.cancel()
 
@@ -47,7 +47,7 @@ class Waker(Wrapper):
         assert task is not None  # noqa: S101 - calls are made by tasks
         if self._reason is not None:
             raise self._reason
-        self._waiting.add(task)
+        self._waiting[task] = task.cancelling()
 
     def __exit__(
         self,
@@ -57,9 +57,10 @@ class Waker(Wrapper):
     ) -> None:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101
-        self._waiting.discard(task)
+        before = self._waiting.pop(task, 0)
         if task in self._woken:
             self._woken.discard(task)
             task.uncancel()
-        if self._reason is not None:
+        cancelled = exc_type is asyncio.CancelledError and task.cancelling() > before  # by the caller as well
+        if self._reason is not None and not cancelled:
             raise self._reason

@@ -1,4 +1,3 @@
-# ruff: noqa: S101 - these are tests
 """What every provider must keep to, as tests: a provider's own test module makes a class of one of these two.
 
     class TestLab(CreatingProviderContract):
@@ -13,11 +12,10 @@ found at once where the harness hides it; but never are there two.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
-
-import anyio
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.cluster import Role
@@ -79,7 +77,7 @@ async def persist(ask: Callable[[], Awaitable[T]], wait: Callable[[], Awaitable[
         try:
             return await ask()
         except Temporary:
-            await (wait() if wait else anyio.sleep(0))
+            await (wait() if wait else asyncio.sleep(0))
     raise AssertionError(f"still failing after {_MOST_TRIES} tries")
 
 
@@ -160,9 +158,9 @@ class CreatingProviderContract(ProviderContract):
             ids.append((await persist(lambda: provider.create(harness.spec("w-1")))).id)
 
         shared = harness.provider()
-        async with anyio.create_task_group() as group:
+        async with asyncio.TaskGroup() as group:
             for number in range(6):
-                group.start_soon(create, shared if number % 2 else harness.provider())
+                group.create_task(create(shared if number % 2 else harness.provider()))
         assert len(ids) == 6 and len(set(ids)) == 1
         await self._is_single(harness, "w-1")
 
@@ -188,9 +186,9 @@ class CreatingProviderContract(ProviderContract):
         provider = harness.provider()
         for number in (1, 2, 3):
             await provider.create(harness.spec(f"w-{number}"))
-        async with anyio.create_task_group() as group:
+        async with asyncio.TaskGroup() as group:
             for machine in await provider.find():
-                group.start_soon(provider.destroy, machine)
+                group.create_task(provider.destroy(machine))
         assert await harness.there() == [] and await provider.find() == []
         assert (await provider.create(harness.spec("w-1"))).name == "w-1"
         await self._is_single(harness, "w-1")

@@ -1,4 +1,3 @@
-# ruff: noqa: S101 - these are tests
 """What every provider with resources must keep to, as tests, beside `contract.py` for machines.
 
     class TestResources(ResourceContract):
@@ -10,18 +9,17 @@ The harness is a backend without any resource of the cluster, and can be looked 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from typing import Any, Protocol
-
-import anyio
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.resources import Resource, ResourceKey, ResourceSpec
 from talosmith.plan.step import StepKey
 from talosmith.providers.base import HasResources, Known
-from talosmith.providers.contract import persist
+from tests.provider_contract import persist
 
 
 class ProviderWithResources(HasResources, Protocol):
@@ -142,9 +140,9 @@ class ResourceContract:
         async def create() -> None:
             ids.append({key: one.id for key, one in (await create_all(harness.provider())).items()})
 
-        async with anyio.create_task_group() as group:
+        async with asyncio.TaskGroup() as group:
             for _ in range(4):
-                group.start_soon(create)
+                group.create_task(create())
         assert all(one == ids[0] for one in ids)
         keys = [one.key for one in await harness.resources_there()]
         assert len(keys) == len(set(keys))
