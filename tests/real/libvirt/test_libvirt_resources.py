@@ -14,8 +14,6 @@ from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.test_libvirt_up import Shell
 from tests.waiting import comes_true
 
-pytestmark = pytest.mark.anyio
-
 INVENTORY = """\
 cluster_name: stands
 talos_version: v1.13.9

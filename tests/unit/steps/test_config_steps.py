@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from talosmith.steps.waiting import StoppedWaiting
 
 from talosmith.desired.config.load import load
 from talosmith.desired.target import StepConfig
@@ -14,7 +15,6 @@ from talosmith.plan.builder import PlanBuilder
 from talosmith.steps.change_config import ChangeConfig
 from talosmith.steps.first_config import FirstConfig
 from talosmith.steps.nodes import Joined, Reboot
-from talosmith.steps.waiting import StoppedWaiting
 from talosmith.talos import Invalid, NotTrusted, TooSlow
 from tests.unit.steps.conftest import NewWorld
 from tests.unit.steps.fake_world import Provider, World

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from talosmith.steps.waiting import StoppedWaiting
 
 from talosmith.errors import Permanent
 from talosmith.steps.etcd import BootstrapEtcd, LeaveEtcd, RemoveMember
-from talosmith.steps.waiting import StoppedWaiting
 from talosmith.talos import AlreadyExists, NotTrusted, TooSlow
 from tests.unit.steps.conftest import NewWorld
 from tests.unit.steps.fake_world import World

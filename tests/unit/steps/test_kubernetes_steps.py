@@ -6,13 +6,13 @@ import base64
 from pathlib import Path
 
 import pytest
+from talosmith.steps.waiting import StoppedWaiting
 
 from talosmith.errors import Permanent
 from talosmith.kube import Credentials as KubeCredentials
 from talosmith.steps.files import WriteKubeconfig, WriteTalosconfig
 from talosmith.steps.kubernetes import ControlPlaneUp, DeleteNode, Drain, Uncordon
 from talosmith.steps.removal import ResetNode
-from talosmith.steps.waiting import StoppedWaiting
 from talosmith.talos import Credentials, NotTrusted, TooSlow
 from tests.unit.steps.conftest import NewWorld
 from tests.unit.steps.fake_kube import pod
