@@ -129,7 +129,7 @@ def test_resources_stand_together_with_their_settings_before_and_after() -> None
     )
     changes = (SettingChange("active", False, True), SettingChange("zones", ["a"], ["a", "b"]))
     update: Step[Any] = Step(action=UpdateResource(POOL, changes), reason="differs")
-    made = plan(create, update, step("machine/w-1", "w-1", needs=(create.key,)))
+    made = plan(create, update, step("machine/w-1", "w-1"))
     assert as_text(made, PLAIN).splitlines()[2:10] == [
         "resources",
         "  • create network nodes — is missing",
