@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -24,6 +23,11 @@ _SOON, _SELDOM = 0.015, 1.0  # seconds
 _SLOWING = 0.01  # of the time already waited: a wait is at most this much longer than it had to be
 _FEW = 8  # waits at a time; where there are more, each looks less often
 _waiting = 0
+
+
+def now() -> float:
+    """By the event loop's clock, which all time-outs go by, too."""
+    return asyncio.get_running_loop().time()
 
 
 def between_looks(*, simulated: bool) -> float:
@@ -97,7 +101,7 @@ async def until(
     asked before each look, for waits that need not be sat out when the run is asked to stop. `soon` is when to look
     again at first: later, where a look costs something and nobody waits for the answer.
     """
-    began = time.monotonic()
+    began = now()
     with _one_more():
         while True:
             if stop():
@@ -109,7 +113,7 @@ async def until(
                 report(f"{what}: {wrong}", wrong.hint)
             if found is not None:
                 return found
-            await pause(time.monotonic() - began, soon)
+            await pause(now() - began, soon)
 
 
 class StoppedWaiting(Temporary):

@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 _FILE = "TALOSMITH_DIALED"
+_NOWHERE = "255.255.255.255"  # no TCP connection to it leaves a machine: its kernel refuses
 
 
 def outside(address: Any) -> bool:
@@ -24,7 +25,7 @@ def outside(address: Any) -> bool:
     except ValueError:
         return address[0] not in ("", "localhost")
     mapped = getattr(host, "ipv4_mapped", None)
-    return not ((mapped or host).is_loopback or host.is_unspecified)
+    return not ((mapped or host).is_loopback or host.is_unspecified or str(host) == _NOWHERE)
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:

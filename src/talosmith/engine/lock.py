@@ -16,7 +16,6 @@ import asyncio
 import fcntl
 import os
 import secrets
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
@@ -27,6 +26,7 @@ from talosmith.engine.folder import make_folder
 from talosmith.engine.holder import Holder
 from talosmith.errors import ExitCode, Permanent, TalosmithError, UsageError
 from talosmith.files import replace_and_keep
+from talosmith.waiting import now
 
 _LOOK_AGAIN = 0.25  # seconds
 _GUARD_WAIT = 30.0  # whoever takes the lock waits for a disk, which may be busy
@@ -89,7 +89,7 @@ class ClusterLock:
         `force` is the id of a lock that is taken over whoever holds it.
         """
         make_folder(self.folder)
-        end = time.monotonic() + wait
+        end = now() + wait
         told = ""
         while True:
             try:
@@ -97,12 +97,12 @@ class ClusterLock:
                     self._take(force)
                 return
             except LockHeld as held:
-                if force or time.monotonic() >= end:
+                if force or now() >= end:
                     raise
                 if told != held.holder.id:
                     told = held.holder.id
                     waiting(held.holder)
-            await asyncio.sleep(min(_LOOK_AGAIN, max(0.0, end - time.monotonic())))
+            await asyncio.sleep(min(_LOOK_AGAIN, max(0.0, end - now())))
 
     def check(self) -> None:
         """Before each change: raises `LockLost` unless the lock is still ours."""
@@ -206,13 +206,13 @@ class ClusterLock:
 
     @asynccontextmanager
     async def _guard(self) -> AsyncIterator[None]:
-        end = time.monotonic() + _GUARD_WAIT
+        end = now() + _GUARD_WAIT
         while True:
             with self._guarded_now() as free:
                 if free:
                     yield
                     return
-            if time.monotonic() > end:
+            if now() > end:
                 raise Permanent(
                     f"somebody is taking the cluster's lock, and does not come to an end: {self.path}",
                     hint="look for another talosmith that was stopped (Ctrl-Z), and let it go on or end it",

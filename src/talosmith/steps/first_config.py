@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
@@ -27,7 +26,7 @@ from talosmith.talos import (
     TalosError,
     TalosNode,
 )
-from talosmith.waiting import until
+from talosmith.waiting import now, until
 
 _CONSOLE_AFTER = 120.0  # seconds without an answer, until its console is worth a look
 _CONSOLE_LINES = 5
@@ -59,7 +58,7 @@ class FirstConfig(OnNode):
 
     async def run(self, context: Context, report: Report) -> None:
         before = "" if context.provider.seeds else await self._apply(context, report)
-        began = time.monotonic()
+        began = now()
 
         async def look() -> bool | None:
             node = context.configured(self.name)
@@ -73,7 +72,7 @@ class FirstConfig(OnNode):
                     raise Permanent(f"{self.name} is {FELL_BACK}; {what}", hint=FELL_BACK_FIX) from None
                 raise Temporary(str(waiting), hint=FELL_BACK_FIX) from None
             except Temporary as silent:
-                if time.monotonic() - began < _CONSOLE_AFTER:
+                if now() - began < _CONSOLE_AFTER:
                     raise
                 hint = _READS_ONCE.format(name=self.name) if context.provider.seeds else silent.hint
                 raise Temporary(f"{silent}{await _console(context, self.name)}", hint=hint) from None

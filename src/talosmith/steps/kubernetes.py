@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +12,7 @@ from talosmith.steps.action import OnCluster, OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.gate import check_gate
 from talosmith.talos import sweep
-from talosmith.waiting import until
+from talosmith.waiting import now, until
 
 _NAMED_AFTER = 2.0  # seconds until control planes are asked who of them keeps the API from being ready
 _SHOWN = 3  # pods that are named
@@ -38,13 +37,13 @@ class ControlPlaneUp(OnCluster):
             return False
 
     async def run(self, context: Context, report: Report) -> None:
-        began = time.monotonic()
+        began = now()
 
         async def look() -> bool | None:
             try:
                 return await _api(context)
             except Temporary as wrong:
-                if time.monotonic() - began < _NAMED_AFTER:
+                if now() - began < _NAMED_AFTER:
                     raise
                 raise Temporary(f"{wrong}{await _silent(context)}", hint=wrong.hint) from None
 

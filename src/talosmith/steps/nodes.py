@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
 from talosmith.steps.machine_status import statuses
 from talosmith.talos import InMaintenance, TalosNode
-from talosmith.waiting import pause, until
+from talosmith.waiting import now, pause, until
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ async def restart(context: Context, name: str, report: Report) -> None:
 
 async def until_ready(context: Context, name: str, report: Report) -> None:
     """By watching; a connection that ends (it reboots, or is slow to come) is made again."""
-    began = time.monotonic()
+    began = now()
     while True:
         try:
             async for status in statuses(context.configured(name)):
@@ -94,7 +93,7 @@ async def until_ready(context: Context, name: str, report: Report) -> None:
             report(f"{name} is {FELL_BACK}", FELL_BACK_FIX)
         except Temporary as wrong:
             report(str(wrong), wrong.hint)
-        await pause(time.monotonic() - began)
+        await pause(now() - began)
 
 
 def expected_unmet(context: Context, condition: str) -> bool:

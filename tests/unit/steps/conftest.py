@@ -19,11 +19,6 @@ NewWorld = Callable[..., World]
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def clock() -> AsyncIterator[Clock]:
     made = Clock()
     made.stop()

@@ -16,10 +16,11 @@ from talosmith.steps.change_config import ChangeConfig
 from talosmith.steps.first_config import FirstConfig
 from talosmith.steps.nodes import Joined, Reboot
 from talosmith.talos import Invalid, NotTrusted, TooSlow
+from talosmith.waiting import StoppedWaiting
 from tests.unit.steps.conftest import NewWorld
 from tests.unit.steps.fake_world import Provider, World
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("clock")]
+pytestmark = pytest.mark.usefixtures("clock")
 
 APPLY, REBOOT = "cp-1 talos:ApplyConfiguration", "cp-1 talos:Reboot"
 

@@ -8,10 +8,11 @@ from talosmith.steps.waiting import StoppedWaiting
 from talosmith.errors import Permanent
 from talosmith.steps.etcd import BootstrapEtcd, LeaveEtcd, RemoveMember
 from talosmith.talos import AlreadyExists, NotTrusted, TooSlow
+from talosmith.waiting import StoppedWaiting
 from tests.unit.steps.conftest import NewWorld
 from tests.unit.steps.fake_world import World
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("clock")]
+pytestmark = pytest.mark.usefixtures("clock")
 
 BOOTSTRAP = "cp-1 talos:Bootstrap"
 FORFEIT, LEAVE = "cp-3 talos:EtcdForfeitLeadership", "cp-3 talos:EtcdLeaveCluster"

@@ -15,7 +15,7 @@ from tests.unit.steps.conftest import NewWorld
 from tests.unit.steps.fake_kube import pod
 from tests.unit.steps.fake_world import World
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("clock")]
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 def nothing(world: World) -> None:

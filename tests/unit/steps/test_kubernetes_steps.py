@@ -14,11 +14,12 @@ from talosmith.steps.files import WriteKubeconfig, WriteTalosconfig
 from talosmith.steps.kubernetes import ControlPlaneUp, DeleteNode, Drain, Uncordon
 from talosmith.steps.removal import ResetNode
 from talosmith.talos import Credentials, NotTrusted, TooSlow
+from talosmith.waiting import StoppedWaiting
 from tests.unit.steps.conftest import NewWorld
 from tests.unit.steps.fake_kube import pod
 from tests.unit.steps.fake_world import World
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("clock")]
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from talosmith.talos import TooSlow
 from tests.unit.steps.conftest import NewWorld
 from tests.unit.steps.fake_world import Provider, World
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("clock")]
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 @pytest.fixture
