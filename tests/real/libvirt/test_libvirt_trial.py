@@ -139,7 +139,7 @@ async def test_kvm_is_used_where_it_works_and_named_where_not(
             if offered and not works:
                 assert "offers KVM, but no machine runs with it" in found.cause and "trial" in found.evidence
             if works or domain_type == "auto":
-                machine = await place.provider.create(place.spec())
+                machine = await place.create()
                 described = read(place.connection.lookupByUUIDString(machine.id).XMLDesc(0))
                 assert described.kind == ("kvm" if works else "qemu")
             await place.end()

@@ -2,15 +2,19 @@ from __future__ import annotations
 
 import io
 import json
+from typing import Any
 
 import pytest
 
-from talosmith.plan.step import Disruption, Plan
+from talosmith.model.resources import ResourceKey, SettingChange
+from talosmith.plan.step import Disruption, Plan, Step
 from talosmith.report.plan import as_text, total
 from talosmith.report.style import Style
+from talosmith.steps.resources import CreateResource, UpdateResource
 from tests.unit.report.screen import Screen
 from tests.unit.report.stories import HOSTILE, bring_up_plan, is_tame, step
 
+NETWORK, POOL = ResourceKey("network", "nodes"), ResourceKey("pool", "talos")
 PLAIN = Style(io.StringIO())
 COLOURS = Style(Screen())
 COLOURS.enabled = True  # whatever terminal the tests run in
@@ -116,6 +120,27 @@ def test_what_is_done_one_after_the_other_is_told() -> None:
 
 def test_a_plan_file_reads_like_the_plan() -> None:
     made = bring_up_plan()
+    assert as_text(json.loads(json.dumps(made.as_data())), PLAIN) == as_text(made, PLAIN)
+
+
+def test_resources_stand_together_with_their_settings_before_and_after() -> None:
+    create: Step[Any] = Step(
+        action=CreateResource(NETWORK, (SettingChange("mode", None, "nat"),)), reason="is missing"
+    )
+    changes = (SettingChange("active", False, True), SettingChange("zones", ["a"], ["a", "b"]))
+    update: Step[Any] = Step(action=UpdateResource(POOL, changes), reason="differs")
+    made = plan(create, update, step("machine/w-1", "w-1"))
+    assert as_text(made, PLAIN).splitlines()[2:10] == [
+        "resources",
+        "  • create network nodes — is missing",
+        "      mode: nat",
+        "  • update pool talos — differs",
+        "      active: no → yes",
+        "      zones: a → a, b",
+        "",
+        "w-1",
+    ]
+    assert total(made).startswith("3 steps on 1 node,")
     assert as_text(json.loads(json.dumps(made.as_data())), PLAIN) == as_text(made, PLAIN)
 
 
