@@ -217,19 +217,19 @@ def test_forwarding_that_docker_drops(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_who_has_a_new_machines_address_is_told_unless_it_was_ours(tmp_path: Path) -> None:
     wanted = [
-        Wanted("192.0.2.7", 50000, "w-1"),
-        Wanted("192.0.2.8", 50000, "w-2"),
-        Wanted("192.0.2.9", 6443, "the VIP"),
+        Wanted("127.254.0.7", 50000, "w-1"),
+        Wanted("127.254.0.8", 50000, "w-2"),
+        Wanted("127.254.0.9", 6443, "the VIP"),
     ]
     line = "{}        0x1         {}         {}     *        br0\n"
     neighbours = (
-        line.format("192.0.2.7", "0x2", "52:54:00:AA:00:01")  # the machine that was there before
-        + line.format("192.0.2.8", "0x0", "00:00:00:00:00:00")  # nobody has answered
-        + line.format("192.0.2.9", "0x2", "02:00:00:00:00:99")
+        line.format("127.254.0.7", "0x2", "52:54:00:AA:00:01")  # the machine that was there before
+        + line.format("127.254.0.8", "0x0", "00:00:00:00:00:00")  # nobody has answered
+        + line.format("127.254.0.9", "0x2", "02:00:00:00:00:99")
     )
     root = system(tmp_path, neighbours=neighbours)
     found = await check_addresses(wanted, ["52:54:00:aa:00:01", None], root)
-    assert (found.level, found.evidence) == ("warning", "192.0.2.9 (the VIP) is at 02:00:00:00:00:99")
+    assert (found.level, found.evidence) == ("warning", "127.254.0.9 (the VIP) is at 02:00:00:00:00:99")
     found = await check_addresses(wanted[:2], ["52:54:00:aa:00:01"], root)
     assert (found.level, found.evidence) == ("ok", "2 are free")
 
