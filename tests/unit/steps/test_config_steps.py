@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from talosmith.steps.waiting import StoppedWaiting
 
 from talosmith.desired.config.load import load
 from talosmith.desired.target import StepConfig

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from talosmith.steps.waiting import StoppedWaiting
 
 from talosmith.errors import Permanent
 from talosmith.steps.etcd import BootstrapEtcd, LeaveEtcd, RemoveMember

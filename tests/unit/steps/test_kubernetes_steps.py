@@ -6,7 +6,6 @@ import base64
 from pathlib import Path
 
 import pytest
-from talosmith.steps.waiting import StoppedWaiting
 
 from talosmith.errors import Permanent
 from talosmith.kube import Credentials as KubeCredentials
