@@ -17,6 +17,13 @@ SOURCES = Path(__file__).parent.parent / "src"
 FOLDER = Path("talosmith/talos/proto")
 MADE = ("*_pb2.py", "*_pb2.pyi", "services.pyi")
 _METHODS = ("StreamStreamMethod", "StreamUnaryMethod", "UnaryStreamMethod", "UnaryUnaryMethod")
+# Where each message stands in its file's bytes: protobuf in C never reads it, and nothing here asks for it. Whether
+# the library is as new as the compiler: pyproject.toml says so. Comments, and a database that nobody asks.
+_NOT_NEEDED = re.compile(
+    r"^ .*\._serialized_(?:start|end)=\d+\n|^_runtime_version\.(?:.*\n)*?\)\n|^#.*\n|^\n|^_sym_db = .*\n"
+    r"|^from google\.protobuf import (?:runtime_version|symbol_database) as .*\n",
+    re.MULTILINE,
+)
 HEAD = """\
 # Made by `python -m tools.protos`; the style and the types here are not ours to judge.
 # ruff: noqa
@@ -43,8 +50,7 @@ def make(into: Path) -> dict[str, str]:
     if failed:
         raise SystemExit("the .proto files do not compile; protoc says why above")
     for path in (into / FOLDER).glob("*_pb2.py"):
-        # Where each message stands in its file's bytes: protobuf in C never reads it, and nothing here asks for it.
-        path.write_text(re.sub(r"(?m)^ .*\._serialized_(?:start|end)=\d+\n", "", path.read_text()))
+        path.write_text(re.sub(_NOT_NEEDED, "", path.read_text()))
     described = FileDescriptorSet.FromString((into / "all.binpb").read_bytes())
     (into / FOLDER / "services.pyi").write_text(_typed_services(described))
     for kind in MADE:
