@@ -35,6 +35,7 @@ from pathlib import Path
 import asyncio
 from talosmith.cli import operating
 from talosmith.cli.options import Output
+from talosmith.observed.resources import look_at_resources
 from talosmith.observed.world import NodeSeen, Observed, Unknown
 from talosmith.operations import destroy, up
 from talosmith.operations.operation import Facts
@@ -53,7 +54,8 @@ async def main(folder, action):
             name: NodeSeen(name=name, machine=machines.get(name), stage=silent if name in machines else None)
             for name in session.desired.nodes
         }
-        session.observed = Observed(at=time.time(), nodes=nodes, kubernetes=silent)
+        resources = await look_at_resources(session.desired, session.provider)
+        session.observed = Observed(at=time.time(), nodes=nodes, kubernetes=silent, resources=resources)
         facts = Facts(capabilities=Capabilities(resizes=True))
         if action == "destroy":
             plan = destroy.build(session.desired, session.observed, destroy.DestroyOptions(), facts)
@@ -66,7 +68,7 @@ async def main(folder, action):
         if action == "up":
             wrong = [finding for finding in await session.preflight() if finding.level == "error"]
             assert not wrong, wrong
-            chosen = up.UpOptions(selection=Selection(only=("machine/*",)))
+            chosen = up.UpOptions(selection=Selection(only=("machine/*", "resource/*")))
             plan = up.build(session.desired, session.observed, chosen, facts)
         from talosmith.cli.run_plan import carry_out
         code = await carry_out(session, plan, Output.TEXT, again="")

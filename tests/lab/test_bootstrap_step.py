@@ -169,6 +169,7 @@ async def test_another_clusters_node_starts_nothing(world: LabWorld, tmp_path: P
     await world.patiently(lambda: node.apply_config(theirs.nodes["cp-1"].config))
     await world.rest()
     assert world.stages() == {"booting"}
-    async with asyncio.timeout(PATIENCE), pytest.raises(Permanent, match="not signed by this cluster's authority"):
-        await STEP.run(context(world, tmp_path), nothing)
+    with pytest.raises(Permanent, match="not signed by this cluster's authority"):
+        async with asyncio.timeout(PATIENCE):
+            await STEP.run(context(world, tmp_path), nothing)
     assert world.control.status()["etcd"] == []

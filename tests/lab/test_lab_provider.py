@@ -276,9 +276,9 @@ async def test_sizes_change_in_place(harness: LabHarness) -> None:
     assert resized.power == "on" and harness.server.world.machines["w-1"].boots == boots + 1
     assert len({disk.device for disk in harness.server.world.machines["w-1"].disks}) == 3
     with pytest.raises(Permanent, match="cannot be made smaller"):
-        await provider.resize(made, replace(larger, disks_mib=(10240,)))
+        await provider.resize(made, with_settings(larger, disks_mib=(10240,)))
     await provider.power(made, on=False)
-    assert (await provider.resize(made, replace(larger, cpu=2))).power == "off"
+    assert (await provider.resize(made, with_settings(larger, cpu=2))).power == "off"
 
 
 async def test_the_console_tells_how_the_machine_boots(harness: LabHarness) -> None:

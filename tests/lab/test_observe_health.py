@@ -139,7 +139,7 @@ async def test_word_of_a_change_comes_before_the_next_look(world: LabWorld, monk
         services.start_again(engine.world, node, service)
         engine.commit()
 
-    def pause(waited: float) -> float:
+    def pause(*_: float) -> float:
         nonlocal pauses
         pauses += 1
         return DAY
@@ -153,7 +153,7 @@ async def test_word_of_a_change_comes_before_the_next_look(world: LabWorld, monk
         start("kubelet")
 
     stop("kubelet")
-    monkeypatch.setattr("talosmith.observed.health._pause", pause)
+    monkeypatch.setattr("talosmith.observed.health.slower", pause)
     mending = asyncio.create_task(mend())
     async with asyncio.timeout(PATIENCE):
         await wait_healthy(world.desired, world.talos, None, report=lambda text: None, limit=LIMIT)

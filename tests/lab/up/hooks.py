@@ -177,12 +177,12 @@ def measure_waits(told: str) -> None:
 
 def raise_in_step(name: str, text: str) -> None:
     """A step of this class ends with an exception that is not ours, and says this."""
-    from talosmith.steps import etcd, files, kubernetes, machines, nodes
+    from talosmith.steps import etcd, files, first_config, kubernetes, machines, nodes
 
     async def run(self: object, context: Any, report: Any) -> None:
         raise RuntimeError(text)
 
-    for module in (etcd, files, kubernetes, machines, nodes):
+    for module in (etcd, files, first_config, kubernetes, machines, nodes):
         if hasattr(module, name):
             getattr(module, name).run = run
 

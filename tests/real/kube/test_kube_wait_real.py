@@ -110,8 +110,9 @@ async def test_a_job_that_failed_is_not_waited_for(client: KubeClient, namespace
     failed = {"status": "True", "reason": "BackoffLimitExceeded", "message": "it has failed too often"}
     conditions = [{"type": kind, **failed, "lastTransitionTime": moment} for kind in ("FailureTarget", "Failed")]
     await set_status(client, ref, {"startTime": moment, "failed": 1, "conditions": conditions})
-    async with asyncio.timeout(PATIENCE), pytest.raises(Failed, match="it has failed too often"):
-        await wait(client, [ready(ref), exists(Ref("v1", "Namespace", "never"))], timeout=10 * PATIENCE)
+    with pytest.raises(Failed, match="it has failed too often"):
+        async with asyncio.timeout(PATIENCE):
+            await wait(client, [ready(ref), exists(Ref("v1", "Namespace", "never"))], timeout=10 * PATIENCE)
 
 
 async def test_any_condition_and_being_gone(client: KubeClient, unique: str) -> None:
