@@ -29,6 +29,8 @@ from talosmith.events import EventKind, Events
 from talosmith.plan.step import C, Plan, Step
 from talosmith.waiting import running_task
 
+AT_ONCE = 256  # steps; most wait for machines with a connection or two, and a process may have 1,024 files open
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -64,7 +66,7 @@ async def run(
     events: Events,
     *,
     stopping: Stopping | None = None,
-    at_once: int = 64,
+    at_once: int = AT_ONCE,
     may_write: Callable[[], None] = lambda: None,
     limit: float = math.inf,
 ) -> Outcome:
