@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, settings
 
 from tools.peers import PeerUnavailable, find
 
+pytest.register_assert_rewrite("tests.provider_contract", "tests.resource_contract")  # assertions tell what they saw
+
 REAL = tuple(Path(__file__).parent / folder for folder in ("real", "contract"))
 GUARD = Path(__file__).parent / "network_guard"
 REAL_FIXTURES = {"peer", "libvirt_library"}

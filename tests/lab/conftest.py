@@ -11,8 +11,6 @@ from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs, Lab
 from tests.loopback import free_network
 
-pytest.register_assert_rewrite("tests.provider_contract")  # its assertions tell what they saw, too
-
 
 @pytest.fixture(scope="session")
 def configs() -> Configs:

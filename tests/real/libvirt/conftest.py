@@ -17,7 +17,7 @@ from tests.real.libvirt.halting import HALTS
 from tools.peers import PeerUnavailable
 from tools.peers.libvirt_recipes import prepare
 
-pytest.register_assert_rewrite("tests.provider_contract", "tests.resource_contract", "tests.real.libvirt.places")
+pytest.register_assert_rewrite("tests.real.libvirt.places")
 
 
 @pytest.fixture(scope="session")

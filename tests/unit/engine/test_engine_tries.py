@@ -137,6 +137,22 @@ async def test_the_limit_covers_a_look_that_hangs_too() -> None:
     assert asyncio.get_running_loop().time() - began < 120
 
 
+async def test_a_step_that_makes_an_error_of_its_cancellation_ends_at_its_limit() -> None:
+    """asyncio says it once: whoever catches it would else be tried again for ever."""
+
+    async def swallow(report: Report) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise Temporary("gone") from None
+
+    action = Fake("a", body=swallow, limit=0.05)
+    async with asyncio.timeout(120):
+        outcome = await run(plan_of([action]), None, Events())
+    assert isinstance(outcome.failed["a"], TimedOut)
+    assert action.runs == 1
+
+
 async def test_the_last_look_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tries._LAST_LOOK < 5
     monkeypatch.setattr(tries, "_LAST_LOOK", 0.1)

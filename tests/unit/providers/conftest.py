@@ -1,12 +1,10 @@
-"""Assertions of the contract tell what they saw, as those of any test do."""
+"""What tests of providers may ask for."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-
-pytest.register_assert_rewrite("tests.provider_contract", "tests.resource_contract")
 
 
 @pytest.fixture(scope="session")
