@@ -1,4 +1,4 @@
-"""Runs a plan for a command, tells about it while it runs, and how it ended. Imported once there is one to run."""
+"""Runs a plan for a command, and prints progress, checklist and summary. Imported once there is a plan to run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def carry_out(
     timeline: Path | None = None,
     limit: float | None = None,
 ) -> int:
-    """Runs it and tells about it; the exit code."""
+    """Runs the plan and prints what happens; the exit code."""
     seen = RunSeen()
     async with Stopping.on_signals() as stopping:
         outcome = await _run(session, plan, output, seen, stopping, trust_first_use, limit or math.inf)

@@ -35,7 +35,7 @@ class DesiredNode:
 class StepConfig:
     """A machine config that a step carries itself, as upgrades and rotations need it between the old and the new.
 
-    `phase` tells the configs of one node and plan apart. Only phase and digest are shown: plans are compared by them.
+    `phase` names this config among those of one node in a plan. Only phase and digest are shown and compared.
     """
 
     phase: str

@@ -53,7 +53,7 @@ class Connections:
 
 
 class _Answer(httpx2.AsyncByteStream):
-    """An answer whose end is told."""
+    """An answer that reports when it has been read or closed."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, ended: Callable[[], Awaitable[None]]) -> None:
         self._stream = stream

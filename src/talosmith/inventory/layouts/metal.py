@@ -29,7 +29,7 @@ class MetalLayout(Layout[Metal]):
                 yield error(place.of("disk"), what, why, fix)
 
     def knows_its_card(self, resolved: Resolved) -> Iterator[Finding]:
-        """Machines of ours have the MAC address we gave them; of others we must be told."""
+        """The MAC address of a machine that exists already is known from the inventory alone."""
         if resolved.cluster.network.addressing != "static":
             return
         for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
