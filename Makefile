@@ -14,8 +14,8 @@ help:  ## What can be made
 up: $(INSTALLED)  ## Install, then bring up the example cluster of simulated machines
 	@$(BIN)/talosmith up -i examples/lab --new-secrets --yes --timeline examples/lab/timeline.html
 
-down: $(INSTALLED)  ## Take the example cluster away again
-	@$(BIN)/talosmith destroy -i examples/lab --yes
+down: $(INSTALLED)  ## Destroy the example cluster
+	@$(BIN)/talosmith destroy -i examples/lab --confirm lab
 
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
 test: lint  ## Style, types, layers, and every test that needs nothing but Python; none is skipped
@@ -35,6 +35,7 @@ lint: $(DEVELOPING)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.words
 
 peers: $(DEVELOPING)  ## Build the real tools that tests compare with (minutes, once)
 	$(BIN)/python -m tools.peers

@@ -1,4 +1,4 @@
-"""Three machines on a real libvirtd, next to Terraform's libvirt provider: made, found unchanged, taken away.
+"""Three machines on a real libvirtd, next to Terraform's libvirt provider: created, found unchanged, deleted.
 
 Both talk to the same daemon, in turns, by a socket that counts their calls. Ours is what `up` and `destroy` do about
 machines, from the inventory to the end of the run, with the look at the host before it; Talos, of which Terraform
@@ -23,7 +23,7 @@ from tools.peers.bench_recipes import TOFU, TOFU_LIBVIRT
 from tools.peers.libvirt_recipes import prepare
 
 TURNS = 3
-ACTIONS = {"up": "made", "again": "unchanged", "destroy": "taken away"}
+ACTIONS = {"up": "created", "again": "unchanged", "destroy": "deleted"}
 START = "start"  # of ours: until the host is asked for the first time
 OURS, THEIRS = "ours", "theirs"
 LIMIT = 1.0  # times what Terraform takes
@@ -33,7 +33,7 @@ _OURS = """
 import sys, time
 from pathlib import Path
 import asyncio
-from talosmith.cli import operating
+from talosmith.cli import planning
 from talosmith.cli.options import Output
 from talosmith.observed.resources import look_at_resources
 from talosmith.observed.world import NodeSeen, Observed, Unknown
@@ -64,7 +64,7 @@ async def main(folder, action):
         steps = [step.key for step in plan if step.key.startswith("machine/")]
         assert len(steps) == (0 if action == "again" else len(nodes)), steps
         if action == "again":
-            return operating.show(plan, Output.TEXT)
+            return planning.show(plan, Output.TEXT)
         if action == "up":
             wrong = [finding for finding in await session.preflight() if finding.level == "error"]
             assert not wrong, wrong

@@ -35,7 +35,7 @@ class Place:
 
 
 def write_image(folder: Path) -> Path:
-    """Large, and nothing in it that could be left out; a machine that boots it halts and is in nobody's way."""
+    """Large, and nothing in it that could be left out; a machine that boots it halts and uses nothing."""
     raw, image = folder / "image.raw", folder / "image.qcow2"
     raw.write_bytes(HALTS + os.urandom(_IMAGE_MIB * 2**20 - len(HALTS)))
     subprocess.run(["qemu-img", "convert", "-O", "qcow2", raw, image], check=True)  # noqa: S607 - Debian's

@@ -32,7 +32,7 @@ from pathlib import Path
 from talosmith import load
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.machine import MachineConfigs
-from talosmith_lab import configure, hardware, joining, life, settle
+from talosmith_lab import configure, hardware, joining, lifecycle, settle
 from talosmith_lab.clock import ManualClock
 from talosmith_lab.world import World
 
@@ -42,7 +42,7 @@ clock = ManualClock()
 world = World(pace={pace!r}, now=clock, subnet=str(cluster.network.node_cidr))
 began, waiting, booted = clock.now, set(), False
 for node in cluster.nodes:
-    life.power_on(world, hardware.create(world, node.name, address=str(node.ip)))
+    lifecycle.power_on(world, hardware.create(world, node.name, address=str(node.ip)))
     waiting.add(node.name)
 
 def ready():
@@ -124,7 +124,7 @@ class Took:
 
 
 def _bring_up(folder: Path, pace: str, controlplanes: int, workers: int) -> Took:
-    _inventory(folder, pace, controlplanes, workers)
+    name = _inventory(folder, pace, controlplanes, workers)
     path = float(_run([sys.executable, "-c", _PATH.format(folder=str(folder), pace=pace)], {}))
     places = {"XDG_STATE_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
     command = [sys.executable, "-m", "talosmith"]
@@ -132,7 +132,7 @@ def _bring_up(folder: Path, pace: str, controlplanes: int, workers: int) -> Took
     before = _cpu_of_children()
     told = _run([*command, "up", "-i", str(folder), "--yes", "-o", "json"], places)
     cpu = _cpu_of_children() - before
-    _run([*command, "destroy", "-i", str(folder), "--yes"], places)
+    _run([*command, "destroy", "-i", str(folder), "--confirm", name], places)
     at = {(kind, step): float(when) for kind, when, step in _EVENTS.findall(told)}
     machines = min(when for (kind, step), when in at.items() if kind == "step-done" and step.startswith("machine/"))
     return Took(at["step-done", "cluster/health"] - machines, path, cpu)
@@ -161,11 +161,14 @@ def _plan(folder: Path) -> Iterator[Result]:
     yield Result("… and memory, with inventory and rendered configs", "MiB", mib, 250)
 
 
-def _inventory(folder: Path, pace: str, controlplanes: int, workers: int, cidr: str = "") -> None:
+def _inventory(folder: Path, pace: str, controlplanes: int, workers: int, cidr: str = "") -> str:
+    """Write an inventory; the cluster's name."""
     folder.mkdir(parents=True)
+    name = f"bench-{os.getpid()}-{time.monotonic_ns() % 10**6}"
     network = f"\nnetwork: {{node_cidr: {cidr}, pod_cidr: 10.128.0.0/9}}" if cidr else ""
     (folder / "cluster.yaml").write_text(
-        f"cluster_name: bench-{os.getpid()}-{time.monotonic_ns() % 10**6}\ntalos_version: v1.13.9\n"
+        f"cluster_name: {name}\ntalos_version: v1.13.9\n"
         f"kubernetes_version: v1.36.3\nlab: {{clock: {pace}}}{network}\n"
         f"controlplane: {controlplanes}\nworkers: {workers}\n"
     )
+    return name

@@ -20,7 +20,7 @@ from typing import Protocol, TypeVar
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.cluster import Role
 from talosmith.model.machines import CLUSTER_TAG, ID_TAG, NODE_TAG, ROLE_TAG, Machine, MachineSpec, Owner
-from talosmith.providers.base import Provider
+from talosmith.providers.base import FindsRenamed, Provider
 
 T = TypeVar("T")
 HIDDEN = 60.0  # seconds for which a machine that was made may not be seen
@@ -226,6 +226,19 @@ class CreatingProviderContract(ProviderContract):
         await harness.intrude("w-2", {CLUSTER_TAG: harness.owner.cluster, NODE_TAG: "w-2", ROLE_TAG: "worker"})
         await harness.intrude("w-3", {ID_TAG: harness.owner.id, NODE_TAG: "w-3", ROLE_TAG: "worker"})
         assert [machine.name for machine in await harness.provider().find()] == ["cp-1"]
+
+    async def test_machines_of_a_renamed_cluster_are_found_by_the_id_and_not_touched(
+        self, harness: CreatingHarness
+    ) -> None:
+        former, twin = Owner("former", harness.owner.id), Owner(harness.owner.cluster, "another-id-1234")
+        await harness.intrude("w-1", former.tags("w-1", "worker"))
+        await harness.intrude("w-2", twin.tags("w-2", "worker"))
+        provider = harness.provider()
+        before = await harness.there()
+        assert isinstance(provider, FindsRenamed)
+        assert dict(await provider.find_renamed()) == {"former": ("w-1",)}
+        assert [machine.name for machine in await provider.find()] == ["cp-1"]
+        assert await harness.there() == before
 
     async def test_power_is_switched_once(self, harness: CreatingHarness) -> None:
         provider = harness.provider()

@@ -1,4 +1,4 @@
-"""Writes docs/inventory.md from the schema, so that the page cannot lie. `python -m tools.inventory_reference`."""
+"""Writes docs/inventory.md from the schema: it is always current. `python -m tools.inventory_reference`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from talosmith.inventory.json_schema import editor_schema
-from talosmith.model import Services
+from talosmith.inventory.rules.not_built import NOT_BUILT
+from talosmith.model import PROVIDERS, Services
 
 PAGE = Path(__file__).parents[1] / "docs" / "inventory.md"
 INTRODUCTION = """\
@@ -17,23 +18,27 @@ A folder with `cluster.yaml`, and optionally `nodes.yaml` (the keys `controlplan
 `secrets.sops.yaml` and `patches/`. A key stands in one of the two files.
 
 - **Environments**: `inventory/<env>/cluster.yaml` with `extends: ../base`. Maps merge, lists and scalars replace.
-  `talosmith -e prod` picks one.
-- **Nodes**: `controlplane: 3` makes cp-1 to cp-3; a mapping with `count` says more of all of them; a list names each.
-- **Addresses**: with `network.node_cidr` they are static: the offset plus the number the name ends in, or the node's
-  `ip`. Without it each node's `ip` is reserved for its MAC address in your DHCP server.
+  `talosmith -e prod` selects one.
+- **Nodes**: `controlplane: 3` is cp-1 to cp-3; a mapping with `count` sets values for all of them; a list names each.
+- **Addresses**: with `network.node_cidr` they are static: the offset plus the number at the end of the name, or the
+  node's `ip`. Without it, reserve each node's `ip` for its MAC address in your DHCP server.
 - **Patches** for machine configs are applied in this order: `patches/global/*.yaml`, `patches:`, then
   `patches/controlplane/*.yaml` or `patches/worker/*.yaml` and the role's `patches:`, then
-  `patches/nodes/<name>.yaml` and the node's `patches:`. Files go by name, those of an extended inventory first.
-  A patch elsewhere below `patches/` that no `patches:` names is an error.
-- **Disks**: a node's `disk` is a size (`40G`: the machine gets a first disk of it), or the disk that Talos is
-  installed on: a device (`/dev/sda`) or a serial number (`S4EWNX0R1`). Text that looks like a size or a device and is
-  neither is an error. A serial number that reads like one, has less than four characters, no digit or a blank in it,
-  is written `{serial: "20G4"}`.
-- **Secrets** are named, not written: `sops:path.in.secrets` or `env:VARIABLE`.
-- **Provider**: one of the blocks `lab`, `libvirt`, `proxmox`, `aws`, `docker`, `metal`; none means `lab`.
+  `patches/nodes/<name>.yaml` and the node's `patches:`. Files are sorted by name, those of an extended inventory
+  first. A patch elsewhere below `patches/` that no `patches:` names is an error.
+- **Disks**: a node's `disk` is the size of the first disk (`40G`), or the disk that Talos is installed on: a device
+  (`/dev/sda`) or a serial number (`S4EWNX0R1`). Text that looks like a size or a device and is neither is an error. A
+  serial number that looks like one, or has less than four characters, no digit or a blank, is written
+  `{serial: "20G4"}`.
+- **Secrets** are referenced, never written: `sops:path.in.secrets` or `env:VARIABLE`.
+- **Provider**: one of the blocks @PROVIDERS@; without one, `lab`.
+  @UNBUILT@ are not built yet: `validate` and every command that works with
+  machines refuse them; `show`, `render` and `secrets` work.
+- **Not built yet**: keys marked below are checked, and nothing acts on them. `validate`, `show`, `plan` and `up`
+  warn.
 
 Sizes: `8G` and `8Gi` both mean 8 × 1024 MiB; memory without a unit is in MiB.
-This page is made from the schema (`talosmith schema` prints it for editors).
+This page is generated from the schema (`talosmith schema` prints it for editors).
 """
 
 
@@ -42,11 +47,17 @@ def render() -> str:
     services = set(Services.model_fields)
     schema["properties"] = dict(sorted(schema["properties"].items(), key=lambda item: item[0] in services))
     definitions: dict[str, Any] = schema["$defs"]
-    parts = [INTRODUCTION, *_section("Top level", schema, definitions)]
+    parts = [_introduction(), *_section("Top level", schema, definitions)]
     told: set[str] = set()
     for key, value in schema["properties"].items():
         parts += _below(key, value, definitions, told)
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _introduction() -> str:
+    unbuilt = [f"`{name}`" for name, section in PROVIDERS.items() if not section.built]
+    text = INTRODUCTION.replace("@PROVIDERS@", ", ".join(f"`{name}`" for name in PROVIDERS))
+    return text.replace("@UNBUILT@", f"{', '.join(unbuilt[:-1])} and {unbuilt[-1]}")
 
 
 def _below(path: str, value: dict[str, Any], definitions: dict[str, Any], told: set[str]) -> Iterator[str]:
@@ -67,7 +78,10 @@ def _section(title: str, schema: dict[str, Any], definitions: dict[str, Any]) ->
     for key, value in schema["properties"].items():
         default = value.get("default")
         shown = "" if default in (None, [], {}, "") or isinstance(default, dict) else f"`{_plain(default)}`"
-        yield f"| `{key}` | {_type(value, definitions)} | {shown} | {value.get('description', '')} |"
+        text = value.get("description", "")
+        if title == "Top level" and (key in NOT_BUILT or (key in PROVIDERS and not PROVIDERS[key].built)):
+            text = f"{text}; not built yet" if text else "not built yet"
+        yield f"| `{key}` | {_type(value, definitions)} | {shown} | {text} |"
 
 
 def _plain(value: Any) -> str:

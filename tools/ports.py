@@ -1,4 +1,4 @@
-"""A port for a program of ours that shares it: nobody else takes it before the program listens."""
+"""A port for a program of ours that shares it: no other process takes it before the program listens."""
 
 from __future__ import annotations
 

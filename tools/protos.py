@@ -18,7 +18,7 @@ FOLDER = Path("talosmith/talos/proto")
 MADE = ("*_pb2.py", "*_pb2.pyi", "services.pyi")
 _METHODS = ("StreamStreamMethod", "StreamUnaryMethod", "UnaryStreamMethod", "UnaryUnaryMethod")
 # Where each message stands in its file's bytes: protobuf in C never reads it, and nothing here asks for it. Whether
-# the library is as new as the compiler: pyproject.toml says so. Comments, and a database that nobody asks.
+# the library is as new as the compiler: pyproject.toml says so. Comments, and a database that is never read.
 _NOT_NEEDED = re.compile(
     r"^ .*\._serialized_(?:start|end)=\d+\n|^_runtime_version\.(?:.*\n)*?\)\n|^#.*\n|^\n|^_sym_db = .*\n"
     r"|^from google\.protobuf import (?:runtime_version|symbol_database) as .*\n",

@@ -18,14 +18,19 @@ def main() -> None:
 
 
 def _run() -> int:
-    if sys.argv[1:] in (["--version"], ["-V"]):  # needs nothing else of ours
-        from talosmith import __version__
+    arguments = sys.argv[1:]
+    if arguments in (["--version"], ["-V"]):  # imports nothing else
+        from talosmith.cli.versions import versions_text
 
-        sys.stdout.write(f"talosmith {__version__}\n")
+        sys.stdout.write(versions_text() + "\n")
         return 0
+    if arguments[:1] == ["__complete"]:  # called by the scripts of `talosmith completion`, at every press of Tab
+        from talosmith.cli.complete import print_candidates
+
+        return print_candidates(arguments[1:])
     from talosmith.cli.app import run
 
-    return run(sys.argv[1:])
+    return run(arguments)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What programs that we start get of our environment: all of it but secrets.
 
 A user may keep an age key or a token there, for us. Who runs longer than the command, or is not ours, has no use for
-it, and everybody who may read a process' environment would find it there.
+it, and any process that may read its environment would find it there.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ class ExitCode(IntEnum):
     RESUMABLE = 3
     LOCK_HELD = 4
     UNHEALTHY = 5
+    BLOCKED = 6  # a plan that must not be run
     USAGE = 64
     BAD_INVENTORY = 65
     INTERRUPTED = 130
@@ -70,11 +71,11 @@ class UsageError(TalosmithError):
 
 
 def no_such(what: str, name: str, known: Iterable[str], *, otherwise: str = "") -> UsageError:
-    """Somebody names what is not there; what was probably meant is the hint."""
+    """A name that does not exist; the closest known name is the hint."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, list(known), n=1)
-    return UsageError(f"there is no {what} `{name}`", hint=f"did you mean `{close[0]}`?" if close else otherwise)
+    return UsageError(f"{what} `{name}` does not exist", hint=f"did you mean `{close[0]}`?" if close else otherwise)
 
 
 class InventoryError(TalosmithError):
@@ -102,3 +103,9 @@ class Temporary(TalosmithError):
 
 class Permanent(TalosmithError):
     """Something did not work, and trying again will not change that."""
+
+
+class PlanBlocked(Permanent):
+    """A plan that must not be run; the plan names each cause with what helps."""
+
+    exit_code = ExitCode.BLOCKED

@@ -1,4 +1,4 @@
-"""The one stream of events: all that a run tells, to whoever listens.
+"""The one stream of events: all that a run reports, to every listener.
 
 Terminal, JSON lines, journal, timeline and tests are listeners. An event never carries a secret: its text and data
 are made of names, addresses, versions and times.
@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 EventKind = Literal[
-    "run-started",  # data: operation, cluster, plan (steps by key, each with needs, title, subject, expected)
+    "run-started",  # data: run (id), folder, operation, cluster, plan (steps: needs, title, subject, expected)
     "step-started",
-    "step-progress",  # text: what it waits for and the last thing it saw
+    "step-progress",  # text: what it waits for and the last thing it saw; data: phase of the node, if observed
     "step-retrying",  # text: what went wrong; data: attempt, wait
-    "step-done",  # data: changed (False: it was so already)
+    "step-done",  # data: changed (False: unchanged)
     "step-failed",  # text: what went wrong; data: hint
     "step-skipped",  # text: why; data: because (the key of the step that it needed)
     "note",
     "warning",
-    "run-finished",  # data: outcome (done, failed, stopped), done, failed, left
+    "run-finished",  # data: outcome (done, failed, stopped), exit_code, done, failed, left
 ]
 
 

@@ -3,7 +3,7 @@
 The library's way in and the command line's only one:
 
     async with Session.open(Path("home")) as session:
-        plan = await session.plan(up, up.UpOptions())
+        plan = await session.plan("up")
         async with session.writing("up"):
             outcome = await session.run(plan)
 """
@@ -12,30 +12,32 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.secrets_file import Secrets, create_secrets, has_secrets, read_secrets
-from talosmith.desired.target import Desired
+from talosmith.desired.target import Desired, owner_of
 from talosmith.engine.folder import cluster_folder, make_folder
-from talosmith.errors import Permanent, TalosmithError, UsageError, no_such
+from talosmith.errors import PlanBlocked, Problem, UsageError, no_such
 from talosmith.events import Event, Events, Listener
-from talosmith.inventory import load
+from talosmith.inventory import check, load
 from talosmith.inventory.sources import find
 from talosmith.model.cluster import Cluster
+from talosmith.observed.machines import machines_by_name
 from talosmith.observed.observe import observe
 from talosmith.observed.reach import Reach
 from talosmith.observed.world import Observed, Unknown
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import Plan, kind_of
 from talosmith.providers import provider_for
-from talosmith.providers.base import Finding, HasConsole, Provider, capabilities
+from talosmith.providers.base import Finding, HasConsole, Provider
 from talosmith.talos import Limits, MaintenanceClient, TalosClient
 from talosmith.waiting import between_looks, limited
 
@@ -46,12 +48,15 @@ if TYPE_CHECKING:  # what only some commands need is imported by them: the rest 
     from talosmith.engine.stopping import Stopping
     from talosmith.kube import KubeClient
     from talosmith.model.machines import Machine
-    from talosmith.observed.conditions import Check, Verdict
-    from talosmith.operations.operation import Chosen, Operation
+    from talosmith.observed.access import NodeAccess
+    from talosmith.observed.config_differences import ConfigDifference
+    from talosmith.observed.health import Health
+    from talosmith.observed.root_causes import RootCause
     from talosmith.steps.context import Context
 
 _LIMITS = Limits(connect_timeout=5.0)
 _LOOK = "see `talosmith status`"
+_SETTLE = 0.2  # seconds: changes come in bursts
 _LOOK_AGAIN = 0.5  # seconds, after a machine that does not answer
 
 
@@ -62,6 +67,7 @@ class Session:
         self.desired = Desired(cluster, secrets.bundle)
         self.new_secrets = new_secrets  # made in memory, not kept yet
         self.observed: Observed | None = None
+        self.warnings: tuple[Problem, ...] = ()  # of the inventory
         self._secrets = secrets
         self._stack = AsyncExitStack()
         self._lock: ClusterLock | None = None
@@ -70,12 +76,16 @@ class Session:
     def open(
         cls, inventory: Path | None = None, environment: str | None = None, *, new_secrets: bool = False
     ) -> Session:
-        """`new_secrets`: if there are none, make them, and keep them once the first run begins."""
-        cluster, folder = load(inventory, environment), find(inventory, environment).parent
+        """`new_secrets`: if there are none, create them, and write them once the first run begins."""
+        report, folder = check(inventory, environment, machines=True), find(inventory, environment).parent
+        cluster = report.cluster
         if new_secrets and not has_secrets(folder):
             bundle = Bundle.generate(contract=min(cluster.talos_version.line, (1, 13)))
-            return cls(cluster, folder, Secrets(bundle), new_secrets=True)
-        return cls(cluster, folder, read_secrets(folder))
+            session = cls(cluster, folder, Secrets(bundle), new_secrets=True)
+        else:
+            session = cls(cluster, folder, read_secrets(folder))
+        session.warnings = tuple(report.warnings)
+        return session
 
     async def __aenter__(self) -> Self:
         self.provider: Provider = provider_for(self.cluster, self.desired.owner, self._secrets)
@@ -92,6 +102,11 @@ class Session:
         await self._stack.aclose()
 
     @property
+    def secrets(self) -> Secrets:
+        """What the secrets file holds."""
+        return self._secrets
+
+    @property
     def state_folder(self) -> Path:
         """Where the journal and the lock of this cluster are."""
         return cluster_folder(self.cluster.name, self.desired.owner.id)
@@ -104,52 +119,120 @@ class Session:
             self.provider,
             self.talos,
             self.maintenance,
-            kube=self._kube,
+            kube=self.kube_at,
         )
         return self.observed
 
-    def _kube(self, addresses: Sequence[str]) -> KubeClient:
+    async def follow(self, every: float = 2.0) -> AsyncIterator[Observed]:
+        """The observed state now, and again soon after a node reports a change, at least each `every` seconds."""
+        from talosmith.observed.listening import Listener as ChangeListener
+
+        while True:
+            observed = await self.observe()
+            yield observed
+            nodes = {one.address: one for one in observed.all_nodes.values() if one.configured}
+            async with ChangeListener(
+                [self.talos.node(place, one.name) for place, one in nodes.items()], None
+            ) as heard:
+                await heard.listen(every)
+            await asyncio.sleep(_SETTLE)
+
+    def kube_at(self, addresses: Sequence[str]) -> KubeClient:
         from talosmith.kube import KubeClient
 
         return KubeClient.from_bundle(self.desired.bundle, addresses)
 
-    async def plan(
-        self, operation: Operation[Chosen], options: Chosen, observed: Observed | None = None
-    ) -> Plan[Context]:
-        """What an operation, a module of `talosmith.operations`, would do: now, or in a state just observed."""
-        observed = observed or await self.observe()
-        from talosmith.operations.operation import Facts
+    async def plan(self, name: str, selection: Selection | None = None, **options: Any) -> Plan[Context]:
+        """What the operation `name`, a module of `talosmith.operations`, would do now; `options` are its own."""
+        observed = await self.observe()
+        from talosmith.operations.operation import operation
+        from talosmith.plan_facts import facts_for, with_evictions
 
-        _check_targets(options.selection, observed)
-        missing = self._missing_files(Reach(self.cluster, observed.machines))
-        facts = Facts(capabilities=capabilities(self.provider), missing_files=missing)
-        return self._timed(operation.build(self.desired, observed, options, facts))
+        chosen = operation(name).OPTIONS(selection=selection or Selection(), **options)
+        _check_targets(chosen.selection, observed)
+        facts = await facts_for(self, observed, chosen)
+        plan = operation(name).build(self.desired, observed, chosen, facts)
+        return self._timed(await with_evictions(self, plan, observed))
 
-    async def health(self, report: Callable[[str], None], limit: float = 0.0) -> list[tuple[Check, Verdict]]:
-        """All conditions of a healthy cluster. With a limit they are waited for; `Unhealthy` is raised at its end."""
-        from talosmith.observed.health import look_once, wait_healthy
+    async def config_differences(self, names: Sequence[str] = ()) -> tuple[ConfigDifference, ...]:
+        """How the machine configs of these nodes, or of all, differ from the inventory now."""
+        for name in names:
+            if name not in self.desired.nodes:
+                raise no_such("node", name, self.desired.nodes, otherwise=_LOOK)
+        from talosmith.observed.config_differences import config_differences
 
-        reach = Reach(self.cluster, await self._machines())
-        look = partial(look_once, self.desired, self.talos, reach=reach)
-        async with self._kube(reach.kubernetes_hosts) as kube:
-            found = await look(kube)
+        return config_differences(self.desired, await self.observe(), names or self.desired.nodes)
+
+    async def health(
+        self, report: Callable[[str], None] = lambda text: None, limit: float = 0.0, *, ends_without_cni: bool = False
+    ) -> Health:
+        """All checks of a healthy cluster and the root causes of those that fail. With a limit, health is waited for;
+        `ends_without_cni`: not where the cluster lacks nothing but a CNI.
+        """
+        from talosmith.observed.health import Unhealthy, diagnosed, look_once, wait_healthy
+        from talosmith.observed.root_causes import RootCause
+
+        machines = partial(machines_by_name, self.provider)
+        known = self.observed.machines if self.observed is not None else await machines()
+        reach = Reach(self.cluster, known or {})
+        async with self.kube_at(reach.kubernetes_hosts) as kube:
+            look = partial(look_once, self.desired, self.talos, kube, reach=reach)
+            found, flapped = await look(), ""
             if limit and not all(verdict.ok for _, verdict in found):
-                between = between_looks(simulated=self.provider.simulated)
-                await wait_healthy(
-                    self.desired, self.talos, kube, reach=reach, report=report, limit=limit, between=between
-                )
-                found = await look(kube)
-        return found
+                try:
+                    await wait_healthy(
+                        self.desired,
+                        self.talos,
+                        kube,
+                        reach=reach,
+                        report=report,
+                        limit=limit,
+                        between=between_looks(simulated=self.provider.simulated),
+                        ends_without_cni=ends_without_cni,
+                    )
+                except Unhealthy as wrong:
+                    flapped = str(wrong)
+                found = await look()
+        health = await diagnosed(self.desired, found, machines, self.folder)
+        if flapped and health.healthy:
+            return replace(health, causes=(RootCause(kind="unstable", cause=flapped),))
+        return health
 
     async def _machines(self) -> Mapping[str, Machine]:
-        """Those that were observed, or that the provider has; where none can be asked, nodes are where planned."""
+        """Those that were observed, or that the provider has; empty where it cannot be asked."""
         if self.observed is not None:
             return self.observed.machines
-        if not self.provider.creates:  # it would look for the machines by their nodes
-            return {}
-        with suppress(TalosmithError):
-            return {machine.name: machine for machine in await self.provider.find()}
-        return {}
+        return await machines_by_name(self.provider) or {}
+
+    async def causes(self, observed: Observed) -> tuple[RootCause, ...]:
+        """Why the cluster, as it was just observed, is not healthy; empty also before etcd is bootstrapped."""
+        return (await self.health()).causes if observed.bootstrapped is True else ()
+
+    async def examine(self) -> list[Finding]:
+        """What `doctor` reports: on this computer, the provider, the nodes and, if it exists, the cluster."""
+        from talosmith.observed.doctor import examine, exists
+
+        observed = await self.observe()
+        health = await self.health() if exists(observed, self.provider) else None
+        folders = (self.folder, self.state_folder)
+        return await examine(self.desired, self.provider, self.talos, folders, observed, health)
+
+    async def access(self) -> NodeAccess:
+        """The way to single nodes, for looking into them."""
+        from talosmith.observed.access import NodeAccess
+
+        return NodeAccess(
+            self.desired,
+            self.provider,
+            self.talos,
+            self.maintenance,
+            await self._machines(),
+            refresh=self._machines,
+        )
+
+    async def kubernetes(self) -> KubeClient:
+        """A client of the cluster's Kubernetes API, by the control planes' own addresses."""
+        return self.kube_at(Reach(self.cluster, await self._machines()).kubernetes_hosts)
 
     async def console(self, name: str, lines: int) -> str:
         """The last lines that a node's machine wrote on its console."""
@@ -185,15 +268,6 @@ class Session:
                 await asyncio.sleep(_LOOK_AGAIN)
                 found = await self.provider.preflight(new)
         return found
-
-    def _missing_files(self, reach: Reach) -> tuple[str, ...]:
-        from talosmith.steps.files import KUBECONFIG, TALOSCONFIG, kubeconfig_serves, talosconfig_serves
-
-        serving = {
-            TALOSCONFIG: talosconfig_serves(self.folder / TALOSCONFIG, self.desired, reach),
-            KUBECONFIG: kubeconfig_serves(self.folder / KUBECONFIG, self.desired),
-        }
-        return tuple(name for name, serves in serving.items() if not serves)
 
     def _timed(self, plan: Plan[Context]) -> Plan[Context]:
         """With the times that such steps took before."""
@@ -242,13 +316,14 @@ class Session:
         if self._lock is None:
             raise AssertionError("a plan is run inside `writing`")
         from talosmith.engine.journal import Journal
+        from talosmith.engine.run_id import new_run_id
         from talosmith.engine.runner import run as run_plan
         from talosmith.engine.stopping import Stopping
         from talosmith.steps.context import Context, RunOptions
 
         stopping = stopping or Stopping()
         if plan.blocked:
-            raise Permanent(f"this is not done: {'; '.join(plan.blocked)}", hint="see `talosmith plan`")
+            raise PlanBlocked(f"plan is blocked: {'; '.join(map(str, plan.blocked))}", hint="see `talosmith plan`")
         if self.new_secrets:
             create_secrets(self.folder, self.desired.bundle)
             self.new_secrets = False
@@ -263,27 +338,22 @@ class Session:
                 talos=self.talos,
                 maintenance=self.maintenance,
                 options=options,
-                may_write=self._lock.check,
-                told=lambda text: events.emit("note", text),
+                check_lock=self._lock.check,
+                note=lambda text: events.emit("note", text),
                 stop_wanted=lambda: stopping.ending,
             )
             if self.observed is not None:
-                context.know(self.observed)
+                context.remember_machines(self.observed)
             async with context:
                 return await run_plan(
-                    plan, context, events, stopping=stopping, may_write=self._lock.check, limit=limit
+                    plan,
+                    context,
+                    events,
+                    stopping=stopping,
+                    check_lock=self._lock.check,
+                    limit=limit,
+                    labels={"run": new_run_id(time.time()), "folder": str(self.folder.absolute())},
                 )
-
-    def merge_files(self) -> list[tuple[Path, str]]:
-        """Puts this cluster into the user's own talosconfig and kubeconfig; where, and under which name."""
-        from talosmith.steps.files import KUBECONFIG, TALOSCONFIG
-        from talosmith.steps.merging import merge_kubeconfig, merge_talosconfig, users_kubeconfig, users_talosconfig
-
-        talos, kube = users_talosconfig(), users_kubeconfig()
-        return [
-            (talos, merge_talosconfig(self.folder / TALOSCONFIG, talos)),
-            (kube, merge_kubeconfig(self.folder / KUBECONFIG, kube)),
-        ]
 
     def last_events(self) -> list[Event]:
         """Of the latest run."""
@@ -291,12 +361,23 @@ class Session:
 
         with Journal(self.state_folder) as journal:
             runs = journal.runs()
-            return journal.events_of(runs[-1].id) if runs else []
+            return journal.events_of(runs[-1].number) if runs else []
+
+
+def state_folder_of(inventory: Path | None = None, environment: str | None = None) -> Path | None:
+    """Where journal and lock of the inventory's cluster are; None without secrets: such a cluster has no runs yet.
+
+    Clusters of the same name in different folders have different secrets, and so different state folders.
+    """
+    cluster, folder = load(inventory, environment), find(inventory, environment).parent
+    if not has_secrets(folder):
+        return None
+    return cluster_folder(cluster.name, owner_of(cluster, read_secrets(folder).bundle).id)
 
 
 def _check_targets(selection: Selection, observed: Observed) -> None:
     """A node that does not exist is a typing error, not a plan with nothing in it."""
     for name in selection.targets:
-        known = (*observed.nodes, *observed.others)
+        known = (*observed.nodes, *observed.not_in_inventory)
         if name not in known:
             raise no_such("node", name, known, otherwise=_LOOK)

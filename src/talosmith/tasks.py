@@ -86,7 +86,7 @@ async def _to_its_end(work: asyncio.Future[T], cancelled: Callable[[], None] = l
     if cancellation is None:
         return work.result()
     if not work.cancelled():
-        work.exception()  # asyncio complains about those that nobody has looked at
+        work.exception()  # asyncio complains about exceptions that were never retrieved
     raise cancellation
 
 

@@ -73,7 +73,7 @@ class limited:  # noqa: N801 - used as a statement: `async with limited(3.0) as 
         if self._timer is not None:
             self._timer.cancel()
         if self._rung:
-            others = self._task.uncancel() > self._cancelled_before  # whoever else has cancelled is not silenced
+            others = self._task.uncancel() > self._cancelled_before  # another cancellation is not swallowed
             self.over = kind is asyncio.CancelledError and not others
         return self.over
 
@@ -99,7 +99,7 @@ async def until(
 
     There is no limit: the step's ends it, and the last thing that was reported is what the user reads. `stop` is
     asked before each look, for waits that need not be sat out when the run is asked to stop. `soon` is when to look
-    again at first: later, where a look costs something and nobody waits for the answer.
+    again at first: later, where a look costs something and the answer is not urgent.
     """
     began = now()
     with _one_more():
@@ -177,8 +177,8 @@ def backoff(attempt: int, first: float, longest: float) -> float:
 def retry_pause(attempt: int, retry_after: float, left: float) -> float:
     """Seconds until a step's next try, after `attempt` tries (from 1) and with `left` seconds to the step's limit.
 
-    Never shorter than the other side asked for, never much longer than half of what is left; LONGEST bends to whoever
-    asks for more.
+    Never shorter than the other side asked for, never much longer than half of what is left; LONGEST bends to a
+    server that asks for more.
     """
     asked = max(retry_after, SHORTEST)
     grown = asked * 2.0 ** min(attempt - 1, 30)

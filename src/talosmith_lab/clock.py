@@ -126,7 +126,7 @@ class Timeline:
 
 
 class ManualClock:
-    """Time that stands still until somebody moves it."""
+    """Time that stands still until a test moves it."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self.now = now

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from talosmith_lab import life, sequences
+from talosmith_lab import lifecycle, sequences
 from talosmith_lab.change import difference, needs_reboot
 from talosmith_lab.checks import Invalid, check
 from talosmith_lab.clock import Key
@@ -65,7 +65,7 @@ def apply(
         details += "\nThe config is applied in 'try' mode and will be automatically reverted back in "
         details += _go_time(try_seconds)
     elif in_maintenance and new.complete and mode == "NO_REBOOT":
-        life.go_on_with_config(world, machine)
+        lifecycle.go_on_with_config(world, machine)
     return Applied(mode, details, tuple(warnings))
 
 
@@ -75,7 +75,7 @@ def settle(world: World, machine: Machine) -> None:
 
 
 def revert(world: World, machine: Machine) -> None:
-    """Nobody has confirmed the config that was tried."""
+    """The config that was tried was not confirmed."""
     run, system = machine.run, machine.system
     if run is not None and run.trying_until is not None and system is not None:
         run.trying_until = None

@@ -2,7 +2,7 @@
 
 It is one object for all its members. What makes them differ is who can talk to whom, which is asked for at every step
 (`Links`). A member cut off from the leader goes on with what it knew when it was cut off, and catches up when it is
-back. There is one leader or none: a member that reaches no majority follows nobody.
+back. There is one leader or none: a member that reaches no majority follows no leader.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Cluster:
         self.leader = 0
 
     def elect(self, links: Links) -> bool:
-        """Fill an empty seat if somebody can lead; whether one now does."""
+        """Elect a leader if a member can lead; whether there is one now."""
         candidates = self.can_lead(links)
         if self.leader or not candidates:
             return bool(self.leader)
@@ -243,7 +243,7 @@ def founded_by(uid: str, talos_id: str, founder: Member, store: KeyValues | None
 
 
 def member_id(seed: int, *parts: object) -> int:
-    """Never 0, which means nobody."""
+    """Never 0, which means no leader."""
     return int.from_bytes(drawn(seed, "member", *parts)[:8], "big") or 1
 
 

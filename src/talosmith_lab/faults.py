@@ -1,6 +1,6 @@
 """What can be made to go wrong, on purpose, and the same way every time.
 
-Some faults happen once (a power loss), some last until they are taken away (a partition), some strike calls by
+Some faults happen once (a power loss), some last until they are removed (a partition), some strike calls by
 chance. Chance follows from the lab's seed and the number of calls the fault has seen.
 """
 

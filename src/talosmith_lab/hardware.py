@@ -1,4 +1,4 @@
-"""Machines are made and taken away: names, addresses and hardware, no two alike in a lab."""
+"""Machines are created and deleted: names, addresses and hardware, no two alike in a lab."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from talosmith.errors import UsageError
 from talosmith.model.versions import RECOMMENDED, Version
 from talosmith.providers.lab.refusals import MachineExists
-from talosmith_lab import joining, life
+from talosmith_lab import joining, lifecycle
 from talosmith_lab.clock import fraction
 from talosmith_lab.machine import GIB, Disk, Machine, Platform, Slot, System
 from talosmith_lab.world import World
@@ -63,7 +63,7 @@ def create(
 
 def delete(world: World, machine: Machine) -> None:
     """The machine and its disks are gone. What was a member of etcd is now one that is never seen again."""
-    life.power_off(world, machine)
+    lifecycle.power_off(world, machine)
     joining.forget(world, machine)
     del world.machines[machine.name]
     world.changed.add(machine.name)
@@ -82,12 +82,12 @@ def resize(
     sizes = [disk.size for disk in machine.disks]
     wanted = [*disk_sizes, *sizes[len(disk_sizes) :]]
     if any(new < old for new, old in zip(wanted, sizes, strict=False)):
-        raise UsageError(f"the disks of {machine.name!r} cannot be made smaller", hint="make the machine anew")
+        raise UsageError(f"the disks of {machine.name!r} cannot be made smaller", hint="recreate the machine")
     asked = (cpu or machine.cpu, memory_mib or machine.memory_mib, wanted)
     if asked == (machine.cpu, machine.memory_mib, sizes):
         return
     was_on = machine.on
-    life.power_off(world, machine)
+    lifecycle.power_off(world, machine)
     machine.cpu, machine.memory_mib, _ = asked
     for disk, size in zip(machine.disks, wanted, strict=False):
         disk.size = size
@@ -95,13 +95,13 @@ def resize(
         machine.disks.append(_disk(world, machine.name, number, wanted[number]))
     world.touch(machine, config=True)
     if was_on:
-        life.power_on(world, machine)
+        lifecycle.power_on(world, machine)
 
 
 def wipe(world: World, machine: Machine) -> None:
     """Empty disks, as after a swap: the machine itself is not asked."""
-    life.power_off(world, machine)
-    life.wipe(world, machine, {"system": True, "user_disks": [disk.device for disk in machine.disks]})
+    lifecycle.power_off(world, machine)
+    lifecycle.wipe(world, machine, {"system": True, "user_disks": [disk.device for disk in machine.disks]})
 
 
 def _address(world: World, wanted: str | None) -> str:

@@ -1,4 +1,4 @@
-"""How a control plane's etcd comes up: with the data it has, by joining others, or because somebody bootstraps it.
+"""How a control plane's etcd comes up: with the data it has, by joining others, or by a bootstrap.
 
 A node knows nothing of bootstraps elsewhere. Its own data directory is all that guards it, as in reality: a client
 that bootstraps a second node makes a second cluster.
@@ -124,7 +124,7 @@ def leave(world: World, machine: Machine) -> None:
 
 
 def forget(world: World, machine: Machine) -> None:
-    """The data directory is gone. A cluster that nobody has data of is gone too."""
+    """The data directory is gone. A cluster whose data no member has is gone, too."""
     if machine.system is None or machine.system.etcd is None:
         return
     uid, machine.system.etcd = machine.system.etcd.cluster, None

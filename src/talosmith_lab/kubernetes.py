@@ -90,7 +90,7 @@ def _register(world: World, machine: Machine, key: str) -> None:
 
 
 def has_network(world: World, machine: Machine, config: NodeConfig) -> bool:
-    """Whether pods can have a network: Talos brings one, unless it is told that somebody else will."""
+    """Whether pods can have a network: Talos brings one, unless its config says that another tool will."""
     return config.cni != "none" or machine.name in world.networked
 
 

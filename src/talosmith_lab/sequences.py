@@ -97,7 +97,7 @@ def action(function: Action) -> Action:
 
 
 def request(world: World, machine: Machine, name: str, *, takeover: bool = False, **arguments: Any) -> str:
-    """Somebody asks for a sequence. The id under which its events run; whether it begins, the events say."""
+    """A client asks for a sequence. The id under which its events run; whether it begins, the events say."""
     actor = world.unique(machine.name, name)
     run = machine.run
     running = run.sequence.name if run and run.sequence else ""

@@ -12,12 +12,12 @@ from dataclasses import asdict
 from talosmith.providers.lab.process import Place
 from talosmith_lab.server.lab import LabOptions, LabServer
 
-_LOOKS = 5.0  # seconds between looks whether anybody could still find it
+_LOOKS = 5.0  # seconds between looks whether the lab can still be found
 _OBJECTS = 50_000  # new ones before the next look for garbage, of which requests leave little
 
 
 def serve(name: str) -> None:
-    """Until somebody stops it."""
+    """Until it is stopped."""
     place = Place(name)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # clients that leave without a word are no news
@@ -46,7 +46,7 @@ async def _serve(place: Place) -> None:
 
 
 async def _until_forgotten(place: Place, stopping: asyncio.Event) -> None:
-    """Who deletes its folder by hand takes away the only way to it: nobody could ever stop it."""
+    """Deleting its folder by hand removes the only way to it: nothing could ever stop it."""
     while place.running_file.exists():
         await asyncio.sleep(_LOOKS)
     stopping.set()

@@ -1,6 +1,6 @@
 """Lets everything follow that follows from a change, and lets time pass.
 
-Nothing here remembers what was about to happen: it is found out anew from the state, which is why a lab that was
+Nothing here remembers what was about to happen: it follows from the state each time, which is why a lab that was
 killed goes on where it was (`resume`).
 """
 

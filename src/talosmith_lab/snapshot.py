@@ -64,7 +64,7 @@ def read(data: bytes, *, check_hash: bool = True) -> KeyValues:
 
 
 def _store(records: list[tuple[bytes, bytes]]) -> KeyValues:
-    """Later revisions of a key replace earlier ones; a tombstone takes it away."""
+    """Later revisions of a key replace earlier ones; a tombstone deletes it."""
     store = KeyValues()
     for name, value in records:
         store.revision = _REVISION.unpack_from(name)[0]

@@ -138,7 +138,7 @@ class Store:
             return
         self._db.execute("INSERT OR REPLACE INTO machine VALUES (?, ?)", (name, _MACHINE.dump_json(machine)))
         if self._boots.get(name) != machine.boots:
-            # Logs do not survive a reboot; but somebody may still be reading what the last boot ended with.
+            # Logs do not survive a reboot; but a client may still be reading what the last boot ended with.
             self._db.execute("DELETE FROM record WHERE machine = ? AND boot < ?", (name, machine.boots - 1))
             self._boots[name] = machine.boots
 

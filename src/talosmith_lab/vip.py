@@ -1,4 +1,4 @@
-"""Virtual addresses: each is held by one control plane whose etcd follows a leader, or by nobody."""
+"""Virtual addresses: each is held by one control plane whose etcd follows a leader, or by none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from talosmith_lab.world import World
 
 
 def settle(world: World, cluster_id: str) -> None:
-    """Take addresses from who can no longer hold them, and let somebody else have them after a while."""
+    """Take addresses from nodes that can no longer hold them, and move them to another node after a while."""
     held = {key.partition(" ")[2] for key in world.vip_holders if key.startswith(f"{cluster_id} ")}
     for address in sorted(_wanted(world, cluster_id) | held):
         key = vip_key(cluster_id, address)

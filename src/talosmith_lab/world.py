@@ -1,6 +1,6 @@
 """The lab's world: all machines, the etcd clusters among them, faults, and what is going to happen next.
 
-Nothing here waits or talks to anybody. Whoever changes something says so (`touch`), and `settle` lets everything that
+Nothing here waits or sends anything. Code that changes something calls `touch`, and `settle` lets everything that
 follows from it happen; what takes time goes on the timeline.
 """
 
@@ -46,7 +46,7 @@ class World:
         self.timeline = Timeline()
         self.due: float | None = None  # when that was due which happens now
         self.records: list[Record] = []  # since they were last taken
-        self.changed: set[str] = set()  # machines, since somebody last looked
+        self.changed: set[str] = set()  # machines, since the last look
         self.changed_clusters: set[str] = set()
         self.unsettled: dict[str, None] = {}
         self.unsettled_clusters: dict[str, None] = {}
@@ -156,7 +156,7 @@ class World:
             self.unsettled_clusters[uid] = None
 
     def after(self, subject: str, what: str, wait: Wait, *of: object) -> None:
-        """Let `what` happen to the subject once the wait is over, unless that is so already."""
+        """Let `what` happen to the subject once the wait is over, unless that is already planned."""
         self.timeline.ensure(Key(subject, what), self.later(self.pace.duration(wait, subject, *of)))
 
     def later(self, seconds: float) -> float:

@@ -85,8 +85,8 @@ async def test_who_may_do_what(world: World) -> None:
         assert await eventually(node.services)
         for ask in (node.reboot, node.machine_config, node.kubeconfig):
             await refused(ask, Denied)
-    async with TalosClient.from_bundle(Bundle.generate()) as stranger:
-        await refused(stranger.node(machine.address).version, NotTrusted)
+    async with TalosClient.from_bundle(Bundle.generate()) as foreign:
+        await refused(foreign.node(machine.address).version, NotTrusted)
 
 
 async def test_one_control_plane_with_etcd(world: World, tmp_path: Path) -> None:

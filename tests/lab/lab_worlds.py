@@ -12,7 +12,7 @@ from talosmith.desired.config.emit import emit
 from talosmith.desired.config.generate import Options, generate
 from talosmith.model.secret import Secret
 from talosmith.providers.lab.process import PaceName
-from talosmith_lab import configure, hardware, joining, life, settle
+from talosmith_lab import configure, hardware, joining, lifecycle, settle
 from talosmith_lab.clock import ManualClock
 from talosmith_lab.etcd import Cluster
 from talosmith_lab.machine import Machine
@@ -80,7 +80,7 @@ class Lab:
         """Machines that are on, as far as they come by themselves."""
         made = [hardware.create(self.world, name, **hardware_of) for name in names]  # type: ignore[arg-type]
         for machine in made:
-            life.power_on(self.world, machine)
+            lifecycle.power_on(self.world, machine)
         self.run()
         return made
 

@@ -56,6 +56,9 @@ class ServedLab:
     def look(self) -> list[Finding]:
         return [Finding(level="ok", check="the lab")]
 
+    async def others_with(self, cluster_id: str) -> dict[str, list[dict[str, Any]]]:
+        return {}
+
 
 @dataclass
 class LabHarness:

@@ -25,7 +25,7 @@ NAMES = ("cp-1", "cp-2", "cp-3")
 HASTY = Limits(connect_timeout=0.5, call_timeout=1.0)  # whoever does not answer is given up soon
 
 
-def nothing(text: str, hint: str = "") -> None:
+def nothing(text: str, hint: str = "", *, phase: str = "") -> None:
     """Nobody listens."""
 
 
@@ -46,7 +46,7 @@ def context(
         talos=talos or world.talos,
         maintenance=world.maintenance,
         options=RunOptions(folder=folder),
-        may_write=before,
+        check_lock=before,
     )
 
 
@@ -85,9 +85,9 @@ async def test_one_that_has_not_said_is_enough_to_start_nothing(
     begun: list[str] = []
     named = 0
 
-    def hear(text: str, hint: str = "") -> None:
+    def hear(text: str, hint: str = "", *, phase: str = "") -> None:
         nonlocal named
-        named += text.startswith(f"asking all control planes for etcd: {node} (")
+        named += text.startswith(f"asking all control planes for etcd data: {node} (")
         if named == 2:  # it was asked again, too
             asking.end()
 
@@ -169,7 +169,7 @@ async def test_another_clusters_node_starts_nothing(world: LabWorld, tmp_path: P
     await world.patiently(lambda: node.apply_config(theirs.nodes["cp-1"].config))
     await world.rest()
     assert world.stages() == {"booting"}
-    with pytest.raises(Permanent, match="not signed by this cluster's authority"):
+    with pytest.raises(Permanent, match="not signed by this cluster's CA"):
         async with asyncio.timeout(PATIENCE):
             await STEP.run(context(world, tmp_path), nothing)
     assert world.control.status()["etcd"] == []

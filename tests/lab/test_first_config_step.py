@@ -50,8 +50,8 @@ async def test_a_config_that_another_run_has_applied_is_not_applied_again(world:
     await world.rest()
     await world.maintenance.forget(before.reach.talos("cp-1"))  # the other run's connection is not ours
     async with asyncio.timeout(PATIENCE):
-        await STEP.run(before, lambda text, hint="": told.append(text))
-    assert told[0] == "another run, or an earlier attempt, configures cp-1: waiting"
+        await STEP.run(before, lambda text, hint="", phase="": told.append(text))
+    assert told[0] == "machine config was applied by another run or an earlier attempt"
     assert world.control.calls()["cp-1 ApplyConfiguration"]["done"] == 1
     assert await STEP.done(before)
 
@@ -70,8 +70,8 @@ async def test_another_run_may_be_quicker_at_any_moment(
 
     monkeypatch.setattr("talosmith.steps.first_config.check_install_disk", meanwhile)
     async with asyncio.timeout(PATIENCE):
-        await STEP.run(before, lambda text, hint="": told.append(text))
-    assert "another run, or an earlier attempt, configures cp-1: waiting" in told
+        await STEP.run(before, lambda text, hint="", phase="": told.append(text))
+    assert "machine config was applied by another run or an earlier attempt" in told
     assert world.control.calls()["cp-1 ApplyConfiguration"]["done"] == 1
     assert await STEP.done(before)
 
@@ -83,7 +83,7 @@ async def test_a_config_of_another_cluster_is_not_waited_for(world: LabWorld, tm
     await world.patiently(lambda: node.apply_config(theirs.nodes["cp-1"].config))
     await world.rest()
     await world.maintenance.forget(before.reach.talos("cp-1"))
-    with pytest.raises(Permanent, match="not signed by this cluster's authority"):
+    with pytest.raises(Permanent, match="not signed by this cluster's CA"):
         async with asyncio.timeout(PATIENCE):
-            await STEP.run(before, lambda text, hint="": None)
+            await STEP.run(before, lambda text, hint="", phase="": None)
     assert world.control.calls()["cp-1 ApplyConfiguration"]["done"] == 1

@@ -6,7 +6,7 @@ import pytest
 
 from talosmith.errors import UsageError
 from talosmith.providers.lab.faults import US
-from talosmith_lab import joining, life, sequences, settle
+from talosmith_lab import joining, lifecycle, sequences, settle
 from talosmith_lab.faults import Fault, strikes
 from talosmith_lab.machine import Machine
 from talosmith_lab.naming import addresses
@@ -114,7 +114,7 @@ def test_a_machine_hangs_at_as_many_boots_as_asked(lab: Lab) -> None:
     add(lab, "boot-failure", "cp-1", times=2)
     came_up = []
     for _ in range(3):
-        life.power_cycle(lab.world, machine)
+        lifecycle.power_cycle(lab.world, machine)
         lab.run()
         came_up.append(booted(machine))
     assert came_up == [False, False, True]
@@ -128,7 +128,7 @@ def test_an_upgrade_that_does_not_come_up_falls_back(lab: Lab) -> None:
     lab.run()
     assert machine.run and machine.run.version == "v1.13.9"
     assert "f-0" in lab.world.faults, "an ordinary reboot does not use it up"
-    life.write_slot(lab.world, machine, "ghcr.io/siderolabs/installer:v1.13.8")
+    lifecycle.write_slot(lab.world, machine, "ghcr.io/siderolabs/installer:v1.13.8")
     sequences.request(lab.world, machine, "reboot")
     lab.run()
     assert machine.run.version == "v1.13.9" and machine.run.ready
@@ -164,4 +164,4 @@ def test_nothing_is_installed_on_a_full_disk(lab: Lab, configs: Configs) -> None
     lab.cluster_of("cp-1")
     add(lab, "full-disk", "cp-1")
     with pytest.raises(sequences.SequenceFailed, match="no space left"):
-        life.write_slot(lab.world, lab.machine("cp-1"), "ghcr.io/siderolabs/installer:v1.13.8")
+        lifecycle.write_slot(lab.world, lab.machine("cp-1"), "ghcr.io/siderolabs/installer:v1.13.8")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from talosmith_lab import configure, joining, life, quorum, sequences, snapshot
+from talosmith_lab import configure, joining, lifecycle, quorum, sequences, snapshot
 from talosmith_lab.etcd import EtcdError
 from talosmith_lab.faults import Fault
 from talosmith_lab.naming import held_vips
@@ -58,10 +58,10 @@ def test_nothing_but_its_own_data_keeps_a_node_from_founding_a_second_cluster(co
 def test_a_replaced_first_control_plane_can_be_bootstrapped_by_mistake(configs: Configs) -> None:
     lab = Lab(configs, "realistic")
     lab.cluster_of("cp-1", "cp-2", "cp-3")
-    life.power_off(lab.world, lab.machine("cp-1"))
+    lifecycle.power_off(lab.world, lab.machine("cp-1"))
     lab.run()
-    life.wipe(lab.world, lab.machine("cp-1"), {"system": True})
-    life.power_on(lab.world, lab.machine("cp-1"))
+    lifecycle.wipe(lab.world, lab.machine("cp-1"), {"system": True})
+    lifecycle.power_on(lab.world, lab.machine("cp-1"))
     lab.run()
     configure.apply(lab.world, lab.machine("cp-1"), configs.text("controlplane", "cp-1"), "AUTO")
     while lab.machine("cp-1").service("etcd") is None or lab.machine("cp-1").service("etcd").state != "Preparing":  # type: ignore[union-attr]
@@ -75,19 +75,19 @@ def test_leader_and_virtual_address_move_when_their_node_dies(lab: Lab) -> None:
     holder = next(name for name in lab.world.machines if held_vips(lab.world, lab.machine(name)))
     leader = lab.leader()
     for name in {holder, leader}:
-        life.power_off(lab.world, lab.machine(name))
+        lifecycle.power_off(lab.world, lab.machine(name))
         lab.run()
         assert lab.leader() not in ("", name)
         holders = [one for one in lab.world.machines.values() if VIP in held_vips(lab.world, one)]
         assert len(holders) == 1 and holders[0].name != name
-        life.power_on(lab.world, lab.machine(name))
+        lifecycle.power_on(lab.world, lab.machine(name))
         lab.run()
 
 
 def test_without_quorum_there_is_no_leader_no_virtual_address_and_no_write(lab: Lab) -> None:
     cluster = lab.cluster_of("cp-1", "cp-2", "cp-3", "w-1")
     for name in ("cp-1", "cp-2"):
-        life.power_off(lab.world, lab.machine(name))
+        lifecycle.power_off(lab.world, lab.machine(name))
     lab.run()
     assert lab.leader() == ""
     assert lab.world.vip_holders == {}
@@ -98,7 +98,7 @@ def test_without_quorum_there_is_no_leader_no_virtual_address_and_no_write(lab: 
     assert not lab.machine("w-1").run.node_ready  # type: ignore[union-attr]
     etcd = lab.machine("cp-3").service("etcd")
     assert etcd and etcd.state == "Running" and etcd.healthy is False
-    life.power_on(lab.world, lab.machine("cp-1"))
+    lifecycle.power_on(lab.world, lab.machine("cp-1"))
     lab.run()
     assert lab.leader() and lab.world.vip_holders and lab.machine("w-1").run.ready  # type: ignore[union-attr]
 
@@ -108,10 +108,10 @@ def test_data_survives_reboots_of_all_at_once(lab: Lab) -> None:
     member = next(iter(cluster.members.values()))
     cluster.write(member, lab.world, lambda store: store.put("kept", b"v"))
     for machine in lab.world.machines.values():
-        life.power_off(lab.world, machine)
+        lifecycle.power_off(lab.world, machine)
     lab.run()
     for machine in lab.world.machines.values():
-        life.power_on(lab.world, machine)
+        lifecycle.power_on(lab.world, machine)
     lab.run()
     assert lab.etcd is cluster and cluster.store.get("kept") and len(cluster.voters) == 3 and lab.leader()
 

@@ -45,7 +45,7 @@ def test_a_lab_is_started_once_and_stays_as_it_was_made(state: Path) -> None:
         first, second = threads.map(lambda _: process.start("one", Made(clock="instant", seed=5)), range(2))
     assert (first.host, first.port) == (second.host, second.port)
     assert first.status()["seed"] == 5
-    with pytest.raises(UsageError, match="was made with clock instant"):
+    with pytest.raises(UsageError, match="was created with clock instant"):
         process.start("one", Made(clock="fast"))
     folder = Place("one").folder
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -55,7 +55,7 @@ def test_a_lab_is_started_once_and_stays_as_it_was_made(state: Path) -> None:
     assert first.token.reveal() not in repr(first)
     process.stop("one")
     assert not Place("one").runs() and Place("one").exists()
-    with pytest.raises(UsageError, match="does not run"):
+    with pytest.raises(UsageError, match="lab 'one' is stopped"):
         Place("one").client()
     again = process.start("one")
     assert again.status()["seed"] == 5 and again.token != first.token
@@ -109,7 +109,7 @@ def test_a_lab_that_was_killed_is_found_to_be_dead_and_comes_back() -> None:
     until(lambda: not Place("one").runs())
     # What it wrote about itself is still there, and says nothing.
     assert Place("one").running_file.exists()
-    assert not json.loads(command("status", "one", "-o", "json").stdout)[0]["running"]
+    assert json.loads(command("status", "one", "-o", "json").stdout)["labs"][0]["state"] == "stopped"
     (machine,) = process.start("one").machines()
     assert machine["name"] == "cp-1" and machine["tags"] == {"cluster": "a"}
 
@@ -180,12 +180,12 @@ def test_a_lab_that_cannot_start_says_why() -> None:
 
 def test_what_people_get_wrong() -> None:
     for arguments, code, message in (
-        (("stop", "nothing"), 64, "there is no lab 'nothing'"),
-        (("status", "nothing"), 64, "there is no lab 'nothing'"),
-        (("start", "../up"), 64, "is not a lab's name"),
+        (("stop", "nothing"), 64, "lab 'nothing' does not exist"),
+        (("status", "nothing"), 64, "lab 'nothing' does not exist"),
+        (("start", "../up"), 64, "is not a valid name of a lab"),
         (("start", "one", "--network", "192.0.2.0/24"), 64, "is not a part of 127.0.0.0/8"),
         (("start", "one", "--clock", "slow"), 64, "one of instant, fast, realistic"),
-        (("machine", "list"), 64, "does not run"),
+        (("machine", "list"), 64, "does not exist"),
         (("fault", "add"), 64, "KIND"),
     ):
         said = command(*arguments)
@@ -196,7 +196,7 @@ def test_what_people_get_wrong() -> None:
 def test_the_commands_end_to_end(network: str) -> None:
     assert network in command("start", "lab", "--clock", "instant", "--network", network).stdout
     made = command("machine", "create", "cp-1", "w-1", "--disk", "10", "--disk", "5", "--tag", "rack=a", "-o", "json")
-    assert [len(one["disks"]) for one in json.loads(made.stdout)] == [2, 2]
+    assert [len(one["disks"]) for one in json.loads(made.stdout)["machines"]] == [2, 2]
     until(lambda: command("machine", "list").stdout.count("maintenance") == 2)
     assert command("machine", "create", "cp-1").returncode == 1
     assert "hang on w-1" in command("fault", "add", "hang", "w-1").stdout

@@ -124,7 +124,7 @@ async def test_a_cluster_of_the_same_name_has_other_machines_and_needs_another_n
     errors = [finding for finding in await twin.preflight(specs(cluster)) if finding.level == "error"]
     assert errors[0].check == "the lab's network" and lab_name(OWNER) in errors[0].cause
     assert "node_cidr" in errors[0].fix
-    with pytest.raises(Permanent, match=f"in use by the lab '{lab_name(OWNER)}'") as refused:
+    with pytest.raises(Permanent, match=f"in use by lab '{lab_name(OWNER)}'") as refused:
         await twin.create(controlplane)
     assert refused.value.hint
     assert [one.id for one in await provider.find()] == [machine.id]
@@ -319,6 +319,6 @@ async def test_a_fingerprint_is_known_only_while_there_is_one(harness: LabHarnes
 def test_a_network_is_one_labs_only(network: str) -> None:
     process.start("one", Made(clock="instant", network=network))
     for overlapping in (network, network.replace(".0/24", ".32/27")):
-        with pytest.raises(process.UsageError, match="in use by the lab 'one'"):
+        with pytest.raises(process.UsageError, match="in use by lab 'one'"):
             process.start("two", Made(clock="instant", network=overlapping))
     assert [place.name for place in process.labs()] == ["one"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from talosmith_lab import configure, hardware, joining, life, sequences, settle
+from talosmith_lab import configure, hardware, joining, lifecycle, sequences, settle
 from talosmith_lab.machine import Machine
 from tests.lab.lab_worlds import Configs, Lab
 
@@ -55,10 +55,10 @@ def test_power_loss_takes_what_runs_and_leaves_the_disk(lab: Lab) -> None:
     lab.cluster_of("cp-1")
     machine = lab.machine("cp-1")
     before = machine.run.boot_id if machine.run else ""
-    life.power_off(lab.world, machine)
+    lifecycle.power_off(lab.world, machine)
     lab.run()
     assert not machine.on and lab.leader() == ""
-    life.power_on(lab.world, machine)
+    lifecycle.power_on(lab.world, machine)
     lab.run()
     assert machine.run and machine.run.boot_id != before
     assert machine.run.stage == "running" and machine.run.ready
@@ -82,7 +82,7 @@ def test_a_disk_that_is_not_there_ends_in_maintenance_mode_again(lab: Lab) -> No
     lab.run()
     assert machine.run and machine.run.stage == "maintenance" and machine.system is None
     errors = [one for one in lab.events("w-1", "SequenceEvent") if "error" in one]
-    assert "install disk /dev/sdz is not there" in str(errors)
+    assert "install disk /dev/sdz does not exist" in str(errors)
 
 
 def test_a_machine_that_comes_with_a_config_needs_nobody(lab: Lab) -> None:
@@ -104,7 +104,7 @@ def test_a_config_that_is_no_good_is_not_booted_with(lab: Lab) -> None:
 def test_upgrade_goes_to_the_other_slot_and_rollback_comes_back(lab: Lab) -> None:
     lab.cluster_of("cp-1")
     machine = lab.machine("cp-1")
-    life.write_slot(lab.world, machine, "ghcr.io/siderolabs/installer:v1.13.8")
+    lifecycle.write_slot(lab.world, machine, "ghcr.io/siderolabs/installer:v1.13.8")
     assert machine.run and machine.run.version == "v1.13.9"  # until it boots
     sequences.request(lab.world, machine, "reboot")
     lab.run()
@@ -134,7 +134,7 @@ def test_the_old_way_to_upgrade_reboots_by_itself(lab: Lab) -> None:
 def test_an_image_that_does_not_run_here_is_not_installed(lab: Lab, image: str, why: str) -> None:
     lab.cluster_of("cp-1")
     with pytest.raises(sequences.SequenceFailed, match=why):
-        life.write_slot(lab.world, lab.machine("cp-1"), image)
+        lifecycle.write_slot(lab.world, lab.machine("cp-1"), image)
     assert lab.machine("cp-1").system.default == "A"  # type: ignore[union-attr]
 
 
@@ -224,7 +224,7 @@ def test_being_late_with_one_thing_does_not_make_all_others_late(configs: Config
 
     def boots(late: float) -> float:
         lab = Lab(configs, "realistic")
-        life.power_on(lab.world, hardware.create(lab.world, "w-1"))
+        lifecycle.power_on(lab.world, hardware.create(lab.world, "w-1"))
         settle.settle(lab.world)
         began, steps = lab.clock.now, 0
         while (due := lab.world.timeline.next_due()) is not None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from talosmith.errors import Permanent
-from talosmith_lab import configure, joining, life, settle, store
+from talosmith_lab import configure, joining, lifecycle, settle, store
 from talosmith_lab.faults import Fault
 from talosmith_lab.store import Store
 from talosmith_lab.world import World
@@ -48,7 +48,7 @@ def busy(configs: Configs) -> Lab:
     lab = Lab(configs, "realistic")
     cluster = lab.cluster_of("cp-1", "cp-2", "cp-3", "w-1")
     cluster.write(next(iter(cluster.members.values())), lab.world, lambda kv: kv.put("k", b"\x00\xff"))
-    life.power_off(lab.world, lab.machine("cp-2"))
+    lifecycle.power_off(lab.world, lab.machine("cp-2"))
     lab.world.faults["f1"] = Fault(id="f1", kind="slow", machines=["w-1"], seconds=2, times=3)
     lab.create("w-2")
     configure.apply(lab.world, lab.machine("w-2"), configs.text("worker", "w-2"), "AUTO")
@@ -72,7 +72,7 @@ def test_what_was_under_way_goes_on(busy: Lab, tmp_path: Path) -> None:
     settle.run(world, busy.clock)
     run = world.machines["w-2"].run
     assert run is not None and run.stage == "running" and run.ready
-    life.power_on(world, world.machines["cp-2"])
+    lifecycle.power_on(world, world.machines["cp-2"])
     settle.run(world, busy.clock)
     assert world.machines["cp-2"].run.ready  # type: ignore[union-attr]
     (cluster,) = world.clusters.values()
@@ -92,7 +92,7 @@ def test_only_what_changed_is_written(busy: Lab, tmp_path: Path) -> None:
     statements.clear()
     kept.save(busy.world)
     assert not [one for one in statements if "INSERT" in one]
-    life.power_off(busy.world, busy.machine("w-1"))
+    lifecycle.power_off(busy.world, busy.machine("w-1"))
     settle.settle(busy.world)
     statements.clear()
     kept.save(busy.world)
@@ -109,7 +109,7 @@ def test_records_are_of_this_boot(configs: Configs, tmp_path: Path) -> None:
     assert any("Talos v1.13.9" in record.text for _, record in first)
     assert kept.records("w-1", machine.boots, "kernel", after=first[-1][0]) == []
     for _ in range(2):
-        life.power_cycle(lab.world, machine)
+        lifecycle.power_cycle(lab.world, machine)
         lab.run()
         kept.save(lab.world)
     assert kept.records("w-1", 1, "kernel") == [], "logs do not outlive two boots"
@@ -153,7 +153,7 @@ def story() -> Any:
     lab.create("a", "b")
     yield lab.world
     lab.world.faults["f"] = Fault(id="f", kind="hang", machines=["a"])
-    life.power_off(lab.world, lab.machine("b"))
+    lifecycle.power_off(lab.world, lab.machine("b"))
     lab.run()
     yield lab.world
 

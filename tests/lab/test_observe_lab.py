@@ -88,7 +88,7 @@ async def test_where_nothing_is_nothing_is_found(world: LabWorld) -> None:
     assert found.bootstrapped is False
     assert found.kubernetes is None
     assert found.etcd() is None
-    assert found.others == {}
+    assert found.not_in_inventory == {}
 
 
 async def test_machines_in_maintenance_mode(world: LabWorld) -> None:
@@ -114,7 +114,7 @@ async def test_a_fingerprint_that_is_given_is_insisted_on(world: LabWorld) -> No
     pinned = with_settings(wanted.machine, fingerprint=other)
     world.desired.nodes["cp-1"] = dataclasses.replace(wanted, machine=pinned)
     found = await world.look()
-    assert "fingerprint" in found.nodes["cp-1"].stranger
+    assert "fingerprint" in found.nodes["cp-1"].foreign_reason
     assert isinstance(found.nodes["cp-1"].stage, Unknown)
     assert found.nodes["cp-2"].stage == "maintenance"
     assert isinstance(found.bootstrapped, Unknown)
@@ -137,7 +137,7 @@ async def test_configured_nodes_wait_for_a_bootstrap(world: LabWorld) -> None:
 async def test_a_running_cluster(up: LabWorld) -> None:
     found = await up.look()
     for name, seen in found.nodes.items():
-        assert (seen.name, seen.stage, seen.ready, seen.stranger) == (name, "running", True, "")
+        assert (seen.name, seen.stage, seen.ready, seen.foreign_reason) == (name, "running", True, "")
         assert seen.config == up.desired.nodes[name].config
         assert seen.config_digest == up.desired.nodes[name].digest
         assert seen.talos_version == "v1.13.9"
@@ -149,7 +149,7 @@ async def test_a_running_cluster(up: LabWorld) -> None:
     assert view.agreed
     assert found.bootstrapped is True
     assert judge("restart", "cp-1", view)
-    assert found.others == {}
+    assert found.not_in_inventory == {}
 
 
 async def test_one_connection_and_only_reading(up: LabWorld, calls: list[tuple[str, str]]) -> None:
@@ -159,7 +159,7 @@ async def test_one_connection_and_only_reading(up: LabWorld, calls: list[tuple[s
     connections = [address for address, name in calls if name == "connect"]
     assert sorted(connections) == sorted(str(node.node.ip) for node in up.desired.nodes.values())
     assert {name for _, name in calls} - {"connect"} <= READS
-    assert len(calls) - len(connections) <= 3 * 8 + 2 * 4
+    assert len(calls) - len(connections) <= 3 * 9 + 2 * 4  # control planes are asked for the VIP, too
     assert {name: machine.revision for name, machine in up.server.world.machines.items()} == revisions
 
 
@@ -219,7 +219,7 @@ async def test_another_clusters_node_is_a_stranger(world: LabWorld, tmp_path: Pa
     await world.rest()
     assert world.stages() == {"booting"}
     found = await world.look()
-    assert "not signed by this cluster's authority" in found.nodes["cp-1"].stranger
+    assert "not signed by this cluster's CA" in found.nodes["cp-1"].foreign_reason
     assert not found.nodes["cp-1"].configured
     assert isinstance(found.bootstrapped, Unknown)
 
@@ -238,7 +238,7 @@ async def test_a_node_with_our_authority_and_another_cluster_id_is_a_stranger(
     await world.rest()
     assert world.stages() == {"booting"}
     found = await world.look()
-    assert "another cluster" in found.nodes["cp-1"].stranger
+    assert "another cluster" in found.nodes["cp-1"].foreign_reason
     assert isinstance(found.nodes["cp-1"].stage, Unknown)
     assert isinstance(found.nodes["cp-1"].etcd, Unknown)
 
@@ -252,7 +252,7 @@ async def test_another_node_of_the_cluster_is_no_stand_in(world: LabWorld) -> No
     await world.rest()
     assert world.stages() == {"booting"}
     found = await world.look()
-    assert "`cp-2`" in found.nodes["cp-1"].stranger
+    assert "`cp-2`" in found.nodes["cp-1"].foreign_reason
 
 
 async def test_what_the_inventory_no_longer_has(up: LabWorld, tmp_path: Path, network: str) -> None:
@@ -260,12 +260,12 @@ async def test_what_the_inventory_no_longer_has(up: LabWorld, tmp_path: Path, ne
     fewer = dataclasses.replace(cluster, nodes=tuple(n for n in cluster.nodes if n.name not in ("cp-3", "w-2")))
     found = await up.look(Desired(fewer, up.desired.bundle))
     assert list(found.nodes) == ["cp-1", "cp-2", "w-1"]
-    assert set(found.others) == {"cp-3", "w-2"}
-    assert etcd(found.others["cp-3"]).healthy
+    assert set(found.not_in_inventory) == {"cp-3", "w-2"}
+    assert etcd(found.not_in_inventory["cp-3"]).healthy
     up.control.delete(["cp-3"])
     await up.rest()
     gone = await up.look(Desired(fewer, up.desired.bundle))
-    assert gone.others["cp-3"].machine is None, "a member whose machine is gone"
+    assert gone.not_in_inventory["cp-3"].machine is None, "a member whose machine is gone"
     view = gone.etcd()
     assert view is not None
     assert {one.name: one.healthy for one in view.members} == {"cp-1": True, "cp-2": True, "cp-3": False}
@@ -356,7 +356,7 @@ async def test_a_machine_that_another_run_creates_meanwhile_is_ours(
     network = dataclasses.replace(world.desired.cluster.network, addressing="static")
     static = Desired(dataclasses.replace(world.desired.cluster, network=network), world.desired.bundle)
     seen = (await world.look(static)).nodes["cp-1"]
-    assert isinstance(seen.machine, Machine) and seen.stage == "maintenance" and not seen.stranger
+    assert isinstance(seen.machine, Machine) and seen.stage == "maintenance" and not seen.foreign_reason
     assert not listed
 
 
@@ -386,5 +386,5 @@ async def test_a_node_that_another_run_configures_while_it_is_looked_at_is_ours(
     monkeypatch.setattr(asking, "_connected", first_in_maintenance)
     monkeypatch.setattr(world.provider, "find", find)
     seen = (await world.look()).nodes["cp-1"]
-    assert seen.configured and not seen.stranger, seen
+    assert seen.configured and not seen.foreign_reason, seen
     assert connected == 3

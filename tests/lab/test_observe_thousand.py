@@ -70,8 +70,8 @@ async def test_a_thousand_nodes_are_seen(network: str, tmp_path: Path, monkeypat
     finally:
         process.kill()
         process.wait()
-    assert {seen.stage for seen in found.others.values()} == {"maintenance"}
-    assert len({seen.fingerprint for seen in found.others.values()}) == COUNT
+    assert {seen.stage for seen in found.not_in_inventory.values()} == {"maintenance"}
+    assert len({seen.fingerprint for seen in found.not_in_inventory.values()}) == COUNT
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert grown < 250, "MB"
     assert spent < 30, f"seconds of CPU, in {took:.1f} s"

@@ -43,7 +43,7 @@ BASE = {
 }
 LEARNING = ("learning",)
 STATES = (
-    "ready", "gone", "lost", "off", "maintenance", "silent", "unknown", "stranger", "waiting", "booting", "unready",
+    "ready", "gone", "lost", "off", "maintenance", "silent", "unknown", "foreign", "waiting", "booting", "unready",
     "sick", "learning",
 )  # fmt: skip
 MEMBERS = ("ready", "unready", "sick", *LEARNING)  # states in which a control plane has a running etcd
@@ -80,7 +80,7 @@ def observed(
     return Observed(
         at=0.0,
         nodes={name: nodes[name] for name in wanted.nodes},
-        others={name: seen for name, seen in nodes.items() if name not in wanted.nodes},
+        not_in_inventory={name: seen for name, seen in nodes.items() if name not in wanted.nodes},
         kubernetes=kubernetes,
         resources=_resources(wanted, resources),
     )
@@ -151,12 +151,13 @@ def _node(
     elif kind in ("silent", "unknown"):
         seen |= {"stage": Unknown("connection refused"), "config": Unknown("connection refused")}
         seen |= {"etcd": Unknown("connection refused")} if role == "controlplane" else {}
-    elif kind == "stranger":
-        seen |= {"stage": Unknown("not trusted"), "stranger": "shows a certificate of another cluster"}
+    elif kind == "foreign":
+        seen |= {"stage": Unknown("not trusted"), "foreign_reason": "shows a certificate of another cluster"}
     elif kind in (*MEMBERS, "waiting", "booting"):
         seen |= _running(wanted, name, state, role, members, etcd)
     if kind in (*MEMBERS, "lost") or "cordoned" in state or state.get("registered"):
-        version, cordoned = str(wanted.cluster.kubernetes_version), state.get("cordoned", "")
+        version = state.get("kubernetes", str(wanted.cluster.kubernetes_version))
+        cordoned = state.get("cordoned", "")
         seen["kube"] = KubeNodeSeen(name=name, ready=kind == "ready", version=version, cordoned_by=cordoned)
     return NodeSeen(**seen)
 

@@ -134,11 +134,11 @@ def test_destroy(size: tuple[int, int], world: dict[str, Any], etcd: dict[str, A
     wanted = desired({"controlplane": size[0], "workers": size[1]})
     seen = observed(wanted, world, etcd=etcd, api=None)
     plan = destroy.build(wanted, seen, destroy.DestroyOptions(), facts(creates=creates))
-    everybody = {**seen.nodes, **seen.others}
+    everybody = {**seen.nodes, **seen.not_in_inventory}
     for step in plan:
         node = everybody[step.subject]
         assert not isinstance(node.machine, Unknown) and node.machine is not None
-        assert creates or (node.configured and not node.stranger)
+        assert creates or (node.configured and not node.foreign_reason)
 
 
 @settings(max_examples=100, deadline=None)
@@ -152,9 +152,12 @@ def test_some_nodes_are_destroyed(
     wanted = desired({"controlplane": size[0], "workers": size[1]})
     seen = observed(wanted, world, etcd=etcd, api=None)
     unlisted = set() if creates else members(seen)  # machines that no provider lists: gone, or not found
-    there = {*seen.nodes, *(name for name, one in seen.others.items() if one.machine is not None or name in unlisted)}
+    there = {
+        *seen.nodes,
+        *(name for name, one in seen.not_in_inventory.items() if one.machine is not None or name in unlisted),
+    }
     leading = {name for name in there if name.startswith("cp")}
-    assume(targets <= {*seen.nodes, *seen.others} and not leading <= targets)
+    assume(targets <= {*seen.nodes, *seen.not_in_inventory} and not leading <= targets)
     options = destroy.DestroyOptions(selection=Selection(targets=tuple(sorted(targets))))
     plan = destroy.build(wanted, seen, options, facts(creates=creates))
     assert {step.subject for step in plan} <= targets
@@ -186,7 +189,7 @@ def _in_the_order_of_needs(plan: Plan) -> None:
 
 
 def members(seen: Any) -> set[str]:
-    everybody = (*seen.nodes.values(), *seen.others.values())
+    everybody = (*seen.nodes.values(), *seen.not_in_inventory.values())
     return {one.name for node in everybody if isinstance(node.etcd, EtcdSeen) for one in node.etcd.members}
 
 
@@ -209,14 +212,14 @@ def _one_control_plane_at_a_time(plan: Plan, wanted: Any) -> None:
 
 
 def _nothing_is_destroyed_unseen(plan: Plan, seen: Any) -> None:
-    everybody = {**seen.nodes, **seen.others}
+    everybody = {**seen.nodes, **seen.not_in_inventory}
     for step in plan:
         if step.disruption != "wipe":
             continue
         node = everybody[step.subject]
         assert not isinstance(node.machine, Unknown)
         assert not isinstance(node.stage, Unknown), f"{step.key} on a node that does not answer"
-        assert not node.stranger
+        assert not node.foreign_reason
 
 
 def _one_bootstrap_at_most(plan: Plan, wanted: Any, seen: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -13,17 +14,17 @@ import pytest
 import yaml
 
 from talosmith.operations import destroy, up
-from talosmith.operations.operation import Facts
+from talosmith.operations.operation import Facts, FormerCluster
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import SEVERITY, Plan
 from talosmith.providers.base import Capabilities
-from tests.plans.plan_worlds import desired, observed
+from tests.plans.plan_worlds import bundle, desired, observed
 
 HERE = Path(__file__).parent
 CASES = sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("*/*.yaml"))
 KNOWN = {
     "inventory", "observed", "etcd", "api", "options", "capabilities", "expect", "disruption", "needs", "blocked",
-    "confirm", "notes", "reasons", "effects", "resources", "settings",
+    "confirm", "notes", "drift", "reasons", "effects", "resources", "settings",
 }  # fmt: skip
 
 
@@ -33,8 +34,15 @@ def plan_of(case: dict[str, Any], operation: str) -> Plan:
     world = observed(wanted, case.get("observed", {}), etcd=case.get("etcd", {}), **about)
     options = dict(case.get("options", {}))
     selection = Selection(**{key: tuple(options.pop(key)) for key in ("only", "skip", "targets") if key in options})
-    missing = tuple(options.pop("missing_files", ()))
-    facts = Facts(capabilities=Capabilities(**case.get("capabilities", {})), missing_files=missing)
+    known = {name: tuple(options.pop(name, ())) for name in ("missing_files", "own_files")}
+    former = [
+        {name: tuple(v) if isinstance(v, list) else v for name, v in one.items()} for one in options.pop("former", ())
+    ]
+    facts = Facts(
+        capabilities=Capabilities(**case.get("capabilities", {})),
+        former=tuple(FormerCluster(**one) for one in former),
+        **known,
+    )
     if operation == "destroy":
         return destroy.build(wanted, world, destroy.DestroyOptions(selection=selection, **options), facts)
     return up.build(wanted, world, up.UpOptions(selection=selection, **options), facts)
@@ -52,7 +60,9 @@ def test_plan(name: str) -> None:
     for key, needs in case.get("needs", {}).items():
         assert set(needs) <= reached(plan, key), f"{key} does not wait for all of {needs}"
     for field in ("blocked", "confirm", "notes"):
-        _said(getattr(plan, field), case.get(field, []), field)
+        _said([str(one) for one in getattr(plan, field)], case.get(field, []), field)
+    if "drift" in case:
+        assert [f"{one.node} {one.kind}: {one.live} → {one.wanted}" for one in plan.drift] == case["drift"]
     for key, text in case.get("reasons", {}).items():
         assert re.search(text, plan.step(key).reason), plan.step(key).reason
     for key, text in case.get("effects", {}).items():
@@ -88,7 +98,7 @@ def reached(plan: Plan, key: str) -> set[str]:
     return found
 
 
-def _said(texts: tuple[str, ...], expected: list[str], field: str) -> None:
+def _said(texts: list[str], expected: list[str], field: str) -> None:
     assert len(texts) == len(expected), f"{field}: {texts}"
     for text, pattern in zip(texts, expected, strict=True):
         assert re.search(pattern, text), f"{field}: {text}"
@@ -107,7 +117,12 @@ def test_every_case_has_a_world_of_its_own() -> None:
 
 
 DIGESTS = """
+import json, sys
 import yaml
+from talosmith.desired.bundle import Bundle
+from tests.plans import plan_worlds
+given = Bundle.from_mapping(json.load(sys.stdin))
+plan_worlds.bundle = lambda: given
 from tests.plans.test_plans import CASES, HERE, plan_of
 for name in CASES:
     print(name, plan_of(yaml.safe_load((HERE / name).read_text()), name.partition("/")[0]).digest)
@@ -121,6 +136,7 @@ def test_plans_are_the_same_in_every_process() -> None:
         subprocess.run(
             [sys.executable, "-c", DIGESTS],
             env={**os.environ, "PYTHONHASHSEED": seed},
+            input=json.dumps(bundle().to_mapping()),
             cwd=HERE.parents[1],
             capture_output=True,
             text=True,

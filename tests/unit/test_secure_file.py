@@ -67,7 +67,7 @@ def test_a_write_replaces_a_file_and_its_loose_mode(tmp_path: Path) -> None:
 def test_creating_does_not_touch_a_file_that_is_there(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     path.write_bytes(b"old")
-    with pytest.raises(SecretsError, match="there already") as caught:
+    with pytest.raises(SecretsError, match="already exists") as caught:
         create_secret(path, b"new")
     assert caught.value.hint
     assert path.read_bytes() == b"old"

@@ -44,7 +44,7 @@ def test_roles_that_give_nothing_and_lifetimes_that_are_none_are_refused(authori
         with pytest.raises(UsageError) as caught:
             new_client(authority, roles)
         assert "os:etcd:backup" in caught.value.hint
-    with pytest.raises(UsageError, match="longer"):
+    with pytest.raises(UsageError, match="must be positive"):
         new_client(authority, lifetime=timedelta(0))
 
 

@@ -12,7 +12,7 @@ from talosmith.errors import Permanent, Temporary
 from talosmith.waiting import StoppedWaiting, backoff, limited, poll, retried, until
 
 
-def silent(text: str, hint: str = "") -> None:
+def silent(text: str, hint: str = "", *, phase: str = "") -> None:
     """For who does not want to know."""
 
 
@@ -34,7 +34,7 @@ class World:
 async def test_what_is_found_ends_it_and_reasons_are_told() -> None:
     told: list[tuple[str, str]] = []
 
-    def report(text: str, hint: str = "") -> None:
+    def report(text: str, hint: str = "", *, phase: str = "") -> None:
         told.append((text, hint))
 
     world = World(None, Temporary("nobody answers", hint="switch it on"), None, "found")

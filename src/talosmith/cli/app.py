@@ -1,4 +1,4 @@
-"""Finds the command, runs it, and turns what it raises into words and an exit code.
+"""Finds the command, runs it, and turns what it raises into a message and an exit code.
 
 Only the chosen command is imported: `talosmith --help` must feel instant, and typer alone costs more than that.
 """
@@ -6,135 +6,126 @@ Only the chosen command is imported: `talosmith --help` must feel instant, and t
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
+from talosmith.cli import pasteable
+from talosmith.cli.arguments import FRAME_OPTIONS, Frame, read_frame
+from talosmith.cli.commands import COMMANDS
 from talosmith.errors import ExitCode, TalosmithError, UsageError
-
-
-class Command(NamedTuple):
-    summary: str
-    module: str  # has `app`, a typer application of one command or of several
-
-
-COMMANDS = {
-    "init": Command("Write a new inventory, with a few questions", "talosmith.cli.init"),
-    "validate": Command("Check the inventory; every problem at once", "talosmith.cli.validate"),
-    "show": Command("Show the cluster that the inventory describes", "talosmith.cli.show"),
-    "secrets": Command("Make, show, import, export or rekey the cluster's secrets", "talosmith.cli.secrets"),
-    "render": Command("Write machine configs, talosconfig, seeds; list images", "talosmith.cli.render"),
-    "diff": Command("Compare machine configs with files rendered earlier", "talosmith.cli.diff"),
-    "doctor": Command("Look for what would go wrong, with cause and fix", "talosmith.cli.doctor"),
-    "plan": Command("Show what `up` would do, and why; nothing is touched", "talosmith.cli.plan"),
-    "up": Command("Bring the cluster up, or back to what the inventory says", "talosmith.cli.up"),
-    "status": Command("Show what is there, node by node", "talosmith.cli.status"),
-    "node": Command("Show a node's console", "talosmith.cli.node"),
-    "health": Command("Look at every condition of a healthy cluster", "talosmith.cli.health"),
-    "destroy": Command("Take the cluster's machines away, or reset them", "talosmith.cli.destroy"),
-    "runs": Command("List what was run on the cluster, and how it ended", "talosmith.cli.runs"),
-    "run": Command("Show one run: what happened when, as text or HTML", "talosmith.cli.run"),
-    "graph": Command("Draw the cluster or a plan, as SVG or Mermaid", "talosmith.cli.graph"),
-    "lab": Command("Simulated machines on this computer, to try things on", "talosmith.cli.lab"),
-    "import": Command("Make an inventory from another tool's files", "talosmith.cli.import_"),
-    "schema": Command("Print the JSON Schema of inventories, for editors", "talosmith.cli.schema"),
-    "completion": Command("Print what a shell needs to complete commands", "talosmith.cli.completion"),
-}
-
-_WITH_VALUE = {"-i": "--inventory", "-e": "--environment", "-o": "--output"}
-_COMPLETION = "_TALOSMITH_COMPLETE"
 
 
 def run(argv: list[str]) -> int:
     """The exit code."""
+    pasteable.remember(argv)
     try:
-        if _COMPLETION in os.environ:
-            return _call(whole_app(), argv, "talosmith")
-        before, name, after = _split(argv)
+        frame = read_frame(argv)
+        if not (frame.verbose or frame.log_format == "json"):
+            return _run(frame, argv)
+        from talosmith.cli.log import logging_to_stderr
+
+        with logging_to_stderr(verbose=frame.verbose, as_json=frame.log_format == "json"):
+            return _run(frame, argv)
+    except TalosmithError as problem:  # raised by `read_frame` alone
+        return _failed(problem, argv)
+
+
+def _run(frame: Frame, argv: list[str]) -> int:
+    try:
+        before, name, after = _split(frame.rest)
         if name is None:
-            sys.stdout.write(_help())
+            from talosmith.cli.help import main_help
+
+            sys.stdout.write(main_help())
             return ExitCode.DONE
         command = import_module(COMMANDS[name].module)
         gc.freeze()  # what was imported stays: to look through it for garbage again and again finds none
-        return _call(command.app, [*after, *before], f"talosmith {name}")
+        if frame.help:
+            return _print_help(command.app, [name, *_words(after)])
+        return _call(command.app, [*after, *before], name)
     except TalosmithError as problem:
-        from talosmith.cli.failure import report_failure
-
-        return report_failure(problem, argv)
+        return _failed(problem, argv)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
 
 
-def whole_app() -> Any:
-    """All commands in one typer application: what shell completion looks at."""
-    import typer
+def _failed(problem: TalosmithError, argv: list[str]) -> int:
+    from talosmith.cli.failure import report_failure
 
-    app = typer.Typer(rich_markup_mode=None)
-    for name, command in COMMANDS.items():
-        app.add_typer(import_module(command.module).app, name=name, help=command.summary)
-    return app
+    return report_failure(problem, argv)
 
 
 def _split(argv: list[str]) -> tuple[list[str], str | None, list[str]]:
-    """Options that stand before the command, the command, and the rest."""
+    """Options before the command, the command, and the rest."""
     before: list[str] = []
     rest = list(argv)
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
-        if option in ("-h", "--help"):
-            return [], None, []
         name = option.partition("=")[0]
-        if name in _WITH_VALUE or name in _WITH_VALUE.values():
-            if "=" not in option and not rest:
-                raise UsageError(f"{option} needs a value")
-            before += [option] if "=" in option else [option, rest.pop(0)]
-        else:
-            raise UsageError(f"no such option: {option}", hint="see `talosmith --help`")
-    if not rest or rest == ["help"]:
+        if name not in FRAME_OPTIONS:
+            raise UsageError(f"no such option before a command: {option}", hint="talosmith --help")
+        if "=" not in option and not rest:
+            raise UsageError(f"{option} needs a value", hint="talosmith --help")
+        before += [option] if "=" in option else [option, rest.pop(0)]
+    if not rest:
         return [], None, []
     name, *after = rest
     if name not in COMMANDS:
-        from difflib import get_close_matches
+        from talosmith.cli.usage import no_such_command
 
-        close = get_close_matches(name, COMMANDS, n=1)
-        hint = f"did you mean `{close[0]}`?" if close else "see `talosmith --help`"
-        raise UsageError(f"no such command: {name}", hint=hint)
+        raise no_such_command(name)
     return before, name, after
+
+
+def _words(arguments: list[str]) -> list[str]:
+    """The arguments that may name subcommands: no options, no values of -i, -e and -o."""
+    found: list[str] = []
+    takes_value = False
+    for one in arguments:
+        if not one.startswith("-") and not takes_value:
+            found.append(one)
+        takes_value = one in FRAME_OPTIONS
+    return found
+
+
+def _print_help(app: Any, path: list[str]) -> int:
+    from typer.main import get_command
+
+    from talosmith.cli.help import command_help
+    from talosmith.cli.signature import signature
+
+    found = signature(get_command(app), path[0])
+    for word in path[1:]:
+        if word not in found.commands:
+            if found.commands:
+                from talosmith.cli.usage import no_such_subcommand
+
+                raise no_such_subcommand(word, list(found.commands), found.path)
+            break
+        found = found.commands[word]
+    sys.stdout.write(command_help(found))
+    return ExitCode.DONE
 
 
 def _call(app: Any, arguments: list[str], name: str) -> int:
     import typer
     from typer.main import get_command
 
-    usage: Any = typer.BadParameter.__bases__[0]  # the family of errors about how a command was called
+    command = get_command(app)
+    path = _words(arguments)
+    inner: Any = command
+    while path and path[0] in getattr(inner, "commands", ()):
+        inner = inner.commands[path.pop(0)]
+    if hasattr(inner, "commands") and not path:  # a group without a command
+        return _print_help(app, [name, *_words(arguments)])
+    usage: Any = typer.BadParameter.__bases__[0]  # the base class of errors about how a command was called
     try:
-        result = get_command(app).main(args=arguments, prog_name=name, standalone_mode=False)
+        result = command.main(args=arguments, prog_name=f"talosmith {name}", standalone_mode=False)
     except typer.Abort:
         return ExitCode.INTERRUPTED
     except usage as wrong:
-        message = wrong.format_message()
-        raise UsageError(message[0].lower() + message[1:].rstrip("."), hint=f"see `{name} --help`") from None
+        from talosmith.cli.usage import usage_error
+
+        raise usage_error(wrong, name) from None
     return result if isinstance(result, int) else ExitCode.DONE
-
-
-def _help() -> str:
-    width = max(len(name) for name in COMMANDS)
-    commands = "\n".join(f"  {name.ljust(width)}  {command.summary}" for name, command in COMMANDS.items())
-    return f"""\
-talosmith brings up and keeps Talos Linux Kubernetes clusters from one inventory.
-
-Usage: talosmith [-i FOLDER] [-e ENVIRONMENT] COMMAND …
-
-Commands:
-{commands}
-
-Options:
-  -i, --inventory FOLDER         where the inventory is; else TALOSMITH_INVENTORY, else found from here upwards
-  -e, --environment NAME         which of several: inventory/NAME/
-  -o, --output text|json|yaml    how to print the result
-  --version                      print the version
-  -h, --help                     this text; `talosmith COMMAND --help` tells more
-
-A first cluster: talosmith init, then talosmith validate, then talosmith show.
-"""

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
-from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
 from talosmith.cli.options import application
 
-app = application("Print what a shell needs to complete talosmith's commands.")
+app = application("Print the completion script for bash, zsh or fish.")
 
-
-class Shell(StrEnum):
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
+_SCRIPTS = Path(__file__).with_name("shells")
 
 
 @app.command()
-def completion(shell: Annotated[Shell, typer.Argument(help="Try: source <(talosmith completion bash)")]) -> int:
-    """Print what a shell needs to complete talosmith's commands."""
-    script = get_completion_script(prog_name="talosmith", complete_var="_TALOSMITH_COMPLETE", shell=shell.value)
-    sys.stdout.write(script + "\n")
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+) -> int:
+    """Print the completion script for bash, zsh or fish."""
+    sys.stdout.write((_SCRIPTS / f"talosmith.{shell}").read_text(encoding="utf-8"))
     return 0

@@ -3,51 +3,72 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
-from talosmith.cli import operating
-from talosmith.cli.operating import LimitOption, TargetOption, UnlockOption, WaitOption, YesOption
-from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, say
+from talosmith.cli import planning
+from talosmith.cli.options import (
+    EnvironmentOption,
+    InventoryOption,
+    NodeOption,
+    Output,
+    OutputOption,
+    application,
+    say,
+)
+from talosmith.cli.planning import ConfirmOption, LimitOption, UnlockOption, WaitOption, YesOption
+from talosmith.cli.run_lines import RunLines
 from talosmith.errors import ExitCode
-from talosmith.operations import destroy as operation
-from talosmith.report import plan as plan_report
-from talosmith.report.style import Style
 from talosmith.session import Session
 
-app = application("Take the cluster's machines away, or reset those that stay. Its secrets are kept.")
+_SUMMARY = "Delete the cluster's machines and disks, or reset the nodes of machines that stay. The secrets are kept."
+
+app = application(_SUMMARY)
 
 
 @app.command()
 def destroy(
     inventory: InventoryOption = None,
     environment: EnvironmentOption = None,
-    target: TargetOption = None,
+    node: NodeOption = None,
     yes: YesOption = False,
+    confirm: ConfirmOption = "",
     limit: LimitOption = None,
     force_unlock: UnlockOption = "",
     wait: WaitOption = 0.0,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """Take the cluster's machines away, or reset those that stay. Its secrets are kept."""
+    """Delete the cluster's machines and disks, or reset the nodes of machines that stay. The secrets are kept.
+
+    The whole cluster and control planes take the cluster's name as confirmation: typed, or with --confirm.
+    See what would be deleted with `talosmith plan --destroy`.
+    """
+
+    lines = RunLines("destroy", output)
 
     async def run() -> int:
         async with (
             Session.open(inventory, environment) as session,
-            session.writing("destroy", force_unlock=force_unlock, wait=wait, waiting=operating.told_waiting) as lock,
+            session.writing("destroy", force_unlock=force_unlock, wait=wait, waiting=planning.told_waiting) as lock,
         ):
-            operating.told_taking_over(lock, forced=bool(force_unlock))
-            selection = operating.selected(None, None, target)
-            plan = await session.plan(operation, operation.DestroyOptions(selection=selection))
-            operating.refuse_blocked(plan)
+            lines.cluster = session.cluster.name
+            planning.told_taking_over(lock, forced=bool(force_unlock))
+            selection = planning.selected(None, None, node)
+            plan = await session.plan("destroy", selection)
+            planning.refuse_blocked(plan, output)
             if plan.empty:
-                operating.show(plan, output)
+                planning.show_unchanged(plan, lines)
                 return ExitCode.DONE
-            say(plan_report.as_text(plan, Style(sys.stderr)))
-            say("Everything on these machines is lost. The secrets stay.")
-            operating.confirm(plan, yes=yes, name=session.cluster.name)
-            again = operating.command_line("destroy", session.folder, selection)
+            planning.print_plan(plan)
+            say("All data on these machines is lost. The secrets are kept.")
+            planning.confirm(plan, yes=yes, confirmed=confirm)
+            again = planning.command_line("destroy", session.folder, selection)
             from talosmith.cli.run_plan import carry_out
 
-            return await carry_out(session, plan, output, again=again, limit=limit)
+            code = await carry_out(session, plan, lines, again=again, limit=limit)
+            if code == ExitCode.DONE and not selection.targets:
+                from talosmith.steps.merging import contexts_of
 
-    return asyncio.run(run())
+                for file, command in contexts_of(session.desired.bundle):
+                    say(f"note: {file} still has a context of this cluster; delete it: {command}")
+            return code
+
+    return lines.reported(lambda: asyncio.run(run()))

@@ -65,13 +65,16 @@ def _draw(graph: Graph, as_svg: Callable[[Graph], str], form: Form | None, out: 
     form = form or (Form.SVG if out is not None and out.suffix.lower() == ".svg" else Form.MERMAID)
     picture = as_svg(graph) if form is Form.SVG else as_mermaid(graph)
     if out is None:
-        emit(graph.as_data(), output, lambda style: picture.rstrip("\n"))
+        emit(graph.as_data(), output, lambda style: picture.rstrip("\n"), kind="Graph")
         return
     try:
         out.write_text(picture, encoding="utf-8")
     except OSError as problem:
         raise Permanent(f"cannot write {out}: {problem.strerror or problem}", hint="name another file") from problem
-    say(f"written to {out}")
+    if output is Output.TEXT:
+        say(f"wrote {out}")
+    else:
+        emit({"written": [out]}, output, kind="Written")
 
 
 def _plan(file: Path) -> dict[str, Any]:

@@ -15,40 +15,43 @@ from talosmith.desired.config.problems import ConfigError
 from talosmith.desired.images import Schematic
 from talosmith.errors import ExitCode
 from talosmith.inventory.importers import Imported, import_talconfig, write
-from talosmith.report.problems import as_text
+from talosmith.inventory.importers.remarks import Remark
+from talosmith.report.problems import as_data, as_text
 from talosmith.report.style import Style
 
-app = application("Make an inventory from another tool's files.")
+app = application("Convert another tool's files to an inventory.")
 
 
 @app.callback()
 def import_() -> None:
-    """Make an inventory from another tool's files."""
+    """Convert another tool's files to an inventory."""
 
 
 @app.command()
 def talconfig(
     file: Annotated[Path, typer.Argument(help="talhelper's talconfig.yaml.")],
-    into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="Where to write the inventory.")] = Path(),
+    into: Annotated[
+        Path, typer.Option("--into", metavar="FOLDER", help="Folder to create the inventory in.")
+    ] = Path(),
     partial: Annotated[
-        bool, typer.Option("--partial", help="Write what was understood, even if something was not.")
+        bool, typer.Option("--partial", help="Write the inventory even if something cannot be converted.")
     ] = False,
     reveal: Annotated[
-        bool, typer.Option("--reveal", help="Write values from encrypted files and the environment in clear.")
+        bool, typer.Option("--reveal", help="Write values from encrypted files and the environment unencrypted.")
     ] = False,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """Make an inventory from talhelper's talconfig.yaml, and report what it cannot say."""
+    """Convert talhelper's talconfig.yaml to an inventory, and report what cannot be converted."""
     imported = import_talconfig(file, schematic_id, refusal, reveal=reveal)
     if not imported.complete and not partial:
-        emit(_data(imported, [], into), output, lambda style: _report(imported, style))
-        say(Style(sys.stderr).red(f"nothing was written: {_left_out(imported)} left out"))
-        say("Say it in another way, or write the rest with --partial.")
+        emit(_data(imported, [], into), output, lambda style: _report(imported, style), kind="Import")
+        say(Style(sys.stderr).red(f"nothing was written: {_left_out(imported)} not converted"))
+        say("  fix: change talconfig.yaml, or write the rest with --partial")
         return ExitCode.FAILED
     written = write(into, imported)
     if imported.remarks:
         say(_report(imported, Style(sys.stderr)))
-    emit(_data(imported, written, into), output, lambda style: _done(imported, written, into, style))
+    emit(_data(imported, written, into), output, lambda style: _done(imported, written, into, style), kind="Import")
     return ExitCode.DONE
 
 
@@ -68,9 +71,13 @@ def _data(imported: Imported, written: list[Path], into: Path) -> dict[str, Any]
     return {
         "complete": imported.complete,
         "written": written,
-        "report": imported.remarks,
+        "problems": [_remark(remark) for remark in imported.remarks],
         "next": _next(imported, into) if written else [],
     }
+
+
+def _remark(remark: Remark) -> dict[str, Any]:
+    return {**as_data(remark.problem), "path": remark.path, "left_out": remark.left_out}
 
 
 def _report(imported: Imported, style: Style) -> str:

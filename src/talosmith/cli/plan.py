@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from talosmith.cli.operating import OnlyOption, SkipOption, TargetOption, command_line, selected, show
-from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, say
-from talosmith.errors import ExitCode
+from talosmith.cli.options import EnvironmentOption, InventoryOption, NodeOption, Output, application, say
+from talosmith.cli.planning import (
+    OnlyOption,
+    SkipOption,
+    command_line,
+    selected,
+    show,
+    show_warnings,
+)
+from talosmith.errors import ExitCode, UsageError
 from talosmith.files import replace_file
-from talosmith.report.data import as_json
+from talosmith.report.data import as_json, envelope
 from talosmith.session import Session
 
-app = application("Show what `up` would do, and why. Nothing is touched. Exit code 2: there is something to do.")
+app = application(
+    "Show what `up` would do, and why; changes nothing. Exit codes: 0 in sync, 2 changes or drift, 6 blocked."
+)
+
+
+class PlanOutput(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    YAML = "yaml"
+    MARKDOWN = "markdown"  # for the comment of a pull request
 
 
 @app.command()
@@ -25,28 +43,39 @@ def plan(
     environment: EnvironmentOption = None,
     only: OnlyOption = None,
     skip: SkipOption = None,
-    target: TargetOption = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write it to a file, for `talosmith up FILE`.")] = None,
-    new_secrets: Annotated[
-        bool, typer.Option("--new-secrets", help="Plan as if the secrets of a new cluster were made.")
-    ] = False,
-    output: OutputOption = Output.TEXT,
+    node: NodeOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Save the plan to a file, for `talosmith up FILE`.")
+    ] = None,
+    new_secrets: Annotated[bool, typer.Option("--new-secrets", help="Plan as if new secrets were created.")] = False,
+    destroy: Annotated[bool, typer.Option("--destroy", help="The plan of `talosmith destroy` instead.")] = False,
+    output: Annotated[
+        PlanOutput,
+        typer.Option("--output", "-o", metavar="FORMAT", help="Output format: text, json, yaml or markdown."),
+    ] = PlanOutput.TEXT,
 ) -> int:
-    """Show what `up` would do, and why. Nothing is touched. Exit code 2: there is something to do."""
+    """Show what `up` would do, and why; changes nothing. Exit codes: 0 in sync, 2 changes or drift, 6 blocked."""
 
-    selection = selected(only, skip, target)
+    selection = selected(only, skip, node)
+    if destroy and (out or new_secrets):
+        raise UsageError("--destroy cannot be combined with --out or --new-secrets", hint="drop one of them")
 
     async def run() -> int:
         async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
-            observed = await session.observe()
-            from talosmith.operations import up  # after the first question, as all that only its answer needs
+            made = await session.plan("destroy" if destroy else "up", selection)
+        show_warnings(session)
+        if output is PlanOutput.MARKDOWN:
+            from talosmith.report.plan_markdown import as_markdown
 
-            made = await session.plan(up, up.UpOptions(selection=selection), observed)
-        show(made, output)
+            sys.stdout.write(as_markdown(made) + "\n")
+        else:
+            show(made, Output(output))
         if out is not None:
-            replace_file(out, (as_json(made.as_data()) + "\n").encode())
+            replace_file(out, (as_json(envelope("Plan", made.as_data())) + "\n").encode())
             again = command_line("up", session.folder, selection)
-            say(f"written to {out}; run it with `{again} {shlex.quote(str(out))}`")
-        return ExitCode.DONE if made.empty and not made.blocked else ExitCode.CHANGES_PENDING
+            say(f"plan saved to {out}; run it with `{again} {shlex.quote(str(out))}`")
+        if made.blocked:
+            return ExitCode.BLOCKED
+        return ExitCode.DONE if made.in_sync else ExitCode.CHANGES_PENDING
 
     return asyncio.run(run())

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
+from talosmith.cli.options import (
+    EnvironmentOption,
+    InventoryOption,
+    NodeOption,
+    Output,
+    OutputOption,
+    application,
+    emit,
+)
 from talosmith.desired import outputs
 from talosmith.desired.images import Schematic
 from talosmith.desired.machine import MachineConfigs
 from talosmith.desired.secrets_file import read_secrets
-from talosmith.files.secret import write_secret
 from talosmith.inventory import load
 from talosmith.inventory.sources import find
 from talosmith.report.style import Style
 
-app = application("Write what nodes are configured and booted with. Nothing is sent anywhere.")
+app = application("Render machine configs, talosconfig and NoCloud seeds; list boot images. No node is contacted.")
 
 OutOption = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Folder to write into, secrets included.")
-]
-NodeOption = Annotated[
-    list[str] | None, typer.Option("--node", "-n", help="Only this node; may be given repeatedly.")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Write into this folder, secrets included; Git ignores it."),
 ]
 
 
@@ -37,51 +40,35 @@ def configs(
     node: NodeOption = None,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """Machine configs, validated as Talos does: whole into files with --out, else shown without secrets."""
+    """Render machine configs, validated as Talos does: into files with --out, else to stdout with secrets masked."""
     made = _configs(inventory, environment)
     nodes = outputs.chosen(made.cluster, node or [])
     if out is not None:
-        return _written(outputs.write_files(out, outputs.config_files(made, nodes)), output)
+        return _written(outputs.write_configs(out, made, nodes), output)
     shown = {one.name: outputs.shown_config(made, one) for one in nodes}
     emit(
-        shown,
+        {"configs": [{"node": name, "text": text} for name, text in shown.items()]},
         output,
         lambda style: "\n".join(f"{style.dim('# ' + name)}\n{text}" for name, text in shown.items()),
+        kind="MachineConfigs",
         document=True,
     )
     return 0
 
 
 @app.command()
-def talosconfig(
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File to write, for its owner alone.")],
-    inventory: InventoryOption = None,
-    environment: EnvironmentOption = None,
-    role: Annotated[list[str] | None, typer.Option(help="What it may do; os:admin if left out.")] = None,
-    lifetime: Annotated[str, typer.Option(help="How long it is good for: 12h, 30d.")] = "365d",
-    output: OutputOption = Output.TEXT,
-) -> int:
-    """A talosconfig for talosctl, with a client certificate of its own."""
-    made = _configs(inventory, environment)
-    roles = role or ["os:admin"]
-    write_secret(out, outputs.talosconfig_text(made.cluster, made.bundle, roles, _duration(lifetime)))
-    return _written([out], output)
-
-
-@app.command()
 def nocloud(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write into, secrets included.")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Write into this folder, secrets included; Git ignores it.")
+    ],
     inventory: InventoryOption = None,
     environment: EnvironmentOption = None,
     node: NodeOption = None,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """NoCloud seeds: meta-data, user-data, network-config, and the ISO made of them, a folder for each node."""
+    """Write NoCloud seeds, one folder per node: meta-data, user-data, network-config, and an ISO with all three."""
     made = _configs(inventory, environment)
-    written = []
-    for one in outputs.chosen(made.cluster, node or []):
-        written += outputs.write_files(out / one.name, outputs.seed_files(made, one))
-    return _written(written, output)
+    return _written(outputs.write_seeds(out, made, outputs.chosen(made.cluster, node or [])), output)
 
 
 @app.command()
@@ -91,7 +78,7 @@ def image(
     node: NodeOption = None,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """The images nodes boot: schematic, installer, addresses. Computed here; the factory is not asked."""
+    """List boot images: schematic id, installer image, URLs. Computed offline; the image factory is not contacted."""
     cluster = load(inventory, environment)
     found = []
     for request, names in outputs.images(cluster, outputs.chosen(cluster, node or [])).items():
@@ -115,7 +102,12 @@ def image(
             blocks.append("\n".join(lines))
         return "\n".join(blocks)
 
-    emit(found, output, text)
+    emit(
+        {"images": [{**dict.fromkeys(("definition", "iso", "ami")), **one} for one in found]},
+        output,
+        text,
+        kind="Images",
+    )
     return 0
 
 
@@ -125,12 +117,8 @@ def _configs(inventory: Path | None, environment: str | None) -> MachineConfigs:
 
 
 def _written(paths: list[Path], output: Output) -> int:
-    emit({"written": paths}, output, lambda style: "\n".join(f"{style.green('✓')} {path}" for path in paths))
+    def text(style: Style) -> str:
+        return "\n".join(f"{style.green('✓')} {path}" for path in paths)
+
+    emit({"written": paths}, output, text, kind="Written")
     return 0
-
-
-def _duration(text: str) -> timedelta:
-    found = re.fullmatch(r"(\d{1,6})(m|h|d)", text)
-    if not found or not int(found[1]):
-        raise typer.BadParameter(f"{text!r} is not a time: 90m, 12h, 30d", param_hint="--lifetime")
-    return timedelta(**{{"m": "minutes", "h": "hours", "d": "days"}[found[2]]: int(found[1])})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from talosmith.cli.options import Output, say
+from talosmith.cli.options import say
+from talosmith.cli.run_lines import RunLines
 from talosmith.cli.streams import put
 from talosmith.engine.runner import Outcome
 from talosmith.engine.stopping import Stopping
@@ -17,7 +19,6 @@ from talosmith.events import Listener
 from talosmith.plan.step import Plan
 from talosmith.report import checklist, summary
 from talosmith.report.follow import RunSeen
-from talosmith.report.json_lines import JsonLines
 from talosmith.report.progress import watching
 from talosmith.report.style import Style
 from talosmith.report.timeline_html import write_timeline
@@ -27,7 +28,7 @@ from talosmith.session import Session
 async def carry_out(
     session: Session,
     plan: Plan[Any],
-    output: Output,
+    lines: RunLines,
     *,
     again: str,
     trust_first_use: bool = False,
@@ -37,26 +38,27 @@ async def carry_out(
     """Runs the plan and prints what happens; the exit code."""
     seen = RunSeen()
     async with Stopping.on_signals() as stopping:
-        outcome = await _run(session, plan, output, seen, stopping, trust_first_use, limit or math.inf)
+        outcome = await _run(session, plan, lines, seen, stopping, trust_first_use, limit or math.inf)
     written = _timeline(session, timeline)
-    if output is not Output.TEXT:
+    if lines.active:
+        lines.ended(plan, outcome)
         return outcome.exit_code
     style = Style(sys.stdout)
     put(sys.stdout, checklist.as_text(checklist.of_run(seen), style))
     put(sys.stdout, summary.as_text(seen, style, again=again))
     if outcome.problem is not None:
         say(f"{Style(sys.stderr).red('error:')} {outcome.problem}")
-    if outcome.exit_code == ExitCode.DONE:
-        put(sys.stdout, checklist.next_commands(_next(session, plan, written), style))
-    elif written is not None:
+    if written is not None:
         put(sys.stdout, f"  timeline: {written}")
+    if outcome.exit_code == ExitCode.DONE and (commands := _next(session, plan)):
+        put(sys.stdout, checklist.next_commands(commands, style))
     return outcome.exit_code
 
 
 async def _run(
     session: Session,
     plan: Plan[Any],
-    output: Output,
+    lines: RunLines,
     seen: RunSeen,
     stopping: Stopping,
     trust_first_use: bool,
@@ -67,10 +69,10 @@ async def _run(
             plan, listeners=listeners, trust_first_use=trust_first_use, stopping=stopping, limit=limit
         )
 
-    if output is Output.TEXT:
-        with watching(sys.stderr) as listener:
-            return await run([seen.take, listener])
-    return await run([seen.take, JsonLines(sys.stdout)])
+    if lines.active:
+        return await run([seen.take, lines.listener])
+    with watching(sys.stderr, simulated=session.provider.simulated) as listener:
+        return await run([seen.take, listener])
 
 
 def _timeline(session: Session, wanted: Path | None) -> Path | None:
@@ -86,16 +88,13 @@ def _timeline(session: Session, wanted: Path | None) -> Path | None:
     return path
 
 
-def _next(session: Session, plan: Plan[Any], timeline: Path | None) -> list[tuple[str, str]]:
-    commands: list[tuple[str, Any]] = []
-    if plan.operation == "up":
-        folder = session.folder
-        node = session.desired.cluster.controlplanes[0].ip
-        commands = [
-            (f"kubectl --kubeconfig {folder / 'kubeconfig'} get nodes -o wide", "the nodes"),
-            (f"talosctl --talosconfig {folder / 'talosconfig'} -n {node} dashboard", "one of them from inside"),
-            (f"talosmith plan -i {folder}", "what a change of the inventory would do"),
-        ]
-    if timeline is not None:
-        commands.append((f"xdg-open {timeline}", "where the time went"))
-    return commands
+def _next(session: Session, plan: Plan[Any]) -> list[str]:
+    if plan.operation != "up":
+        return []
+    folder, node = session.folder, session.desired.cluster.controlplanes[0].ip
+    files = {name: shlex.quote(str(folder / name)) for name in ("kubeconfig", "talosconfig")}
+    return [
+        f"kubectl --kubeconfig {files['kubeconfig']} get nodes -o wide",
+        f"talosctl --talosconfig {files['talosconfig']} -n {node} dashboard",
+        f"talosmith status --watch -i {shlex.quote(str(folder))}",
+    ]

@@ -10,14 +10,15 @@ from typing import Annotated
 import typer
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
-from talosmith.errors import ExitCode, InventoryError, UsageError
-from talosmith.inventory import load
+from talosmith.errors import ExitCode, InventoryError, TalosmithError, UsageError
 from talosmith.report import runs as report_runs
 from talosmith.report.style import Style
+from talosmith.report.text import terminal_width
+from talosmith.session import state_folder_of
 
-app = application("List what was run on the cluster, and how it ended.")
+app = application("List the runs of the cluster: when each started, how long it took, how it ended.")
 
-AllOption = Annotated[bool, typer.Option("--all", "-a", help="Of all clusters, not only of the inventory's.")]
+AllOption = Annotated[bool, typer.Option("--all", "-a", help="Runs of all clusters.")]
 
 
 @app.command()
@@ -25,23 +26,35 @@ def runs(
     inventory: InventoryOption = None,
     environment: EnvironmentOption = None,
     every: AllOption = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="NUMBER", help="The latest ones only.", min=1)] = 50,
+    limit: Annotated[int, typer.Option("--limit", metavar="NUMBER", help="Only the latest runs.", min=1)] = 50,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """List what was run on the cluster, and how it ended; the latest last. Without an inventory, of all clusters."""
-    found, problems = report_runs.recorded(None if every else cluster_name(inventory, environment))
+    """List the runs of the inventory's cluster, latest last. Without an inventory: runs of all clusters."""
+    everything, state_folder = scope(inventory, environment, every=every)
+    found: list[report_runs.Recorded] = []
+    problems: list[TalosmithError] = []
+    if everything or state_folder is not None:
+        found, problems = report_runs.recorded(state_folder)
     latest = found[-limit:]
-    emit([one.as_data() for one in latest], output, lambda style: report_runs.as_text(latest, style))
+    width = terminal_width(sys.stdout)
+    emit(
+        {"runs": [one.as_data() for one in latest]},
+        output,
+        lambda style: report_runs.as_text(latest, style, width=width, every=everything),
+        kind="Runs",
+    )
     for problem in problems:
         say(f"{Style(sys.stderr).yellow('warning:')} {problem}" + (f"; {problem.hint}" if problem.hint else ""))
     return ExitCode.FAILED if problems else ExitCode.DONE
 
 
-def cluster_name(inventory: Path | None, environment: str | None) -> str | None:
-    """The inventory's cluster; None if none was asked for and there is no usable one here."""
+def scope(inventory: Path | None, environment: str | None, *, every: bool) -> tuple[bool, Path | None]:
+    """Whether all clusters are meant, and else the state folder of the inventory's cluster, if it has one yet."""
+    if every:
+        return True, None
     try:
-        return load(inventory, environment).name
+        return False, state_folder_of(inventory, environment)
     except (UsageError, InventoryError):
         if inventory or environment or os.environ.get("TALOSMITH_INVENTORY"):
             raise
-        return None
+        return True, None

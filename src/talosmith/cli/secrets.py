@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,8 @@ from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, Ou
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.import_secrets import read_bundle
 from talosmith.desired.pki import read_certificate
-from talosmith.desired.secrets_file import SECRETS_FILE, create_secrets, read_secrets
+from talosmith.desired.secrets_file import SECRETS_FILE, create_secrets, generate_secrets, read_secrets
+from talosmith.files.git import refuse_to_commit
 from talosmith.files.secret import create_secret
 from talosmith.inventory import load
 from talosmith.inventory.sources import find
@@ -21,12 +22,12 @@ from talosmith.report.style import Style
 from talosmith.report.table import table
 from talosmith.yaml import goyaml
 
-app = application("The cluster's secrets: made once, kept encrypted next to the inventory.")
+app = application("Create, import, show, export or rekey the cluster's secrets, encrypted next to the inventory.")
 
 RecipientOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--recipient", metavar="AGE1…", help="An age public key that may read them; may be given repeatedly."
+        "--recipient", metavar="AGE1…", help="age public key that can decrypt the secrets; can be repeated."
     ),
 ]
 
@@ -38,10 +39,10 @@ def init(
     recipient: RecipientOption = None,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """Make the secrets of a new cluster, and an age key and .sops.yaml if there are none."""
+    """Create the secrets of a new cluster, and an age key and .sops.yaml where none exist."""
     cluster, folder = load(inventory, environment), _folder(inventory, environment)
-    bundle = Bundle.generate(contract=min(cluster.talos_version.line, (1, 13)))
-    return _created(create_secrets(folder, bundle, tuple(recipient or ())), bundle, output)
+    bundle, made = generate_secrets(folder, cluster.talos_version, tuple(recipient or ()))
+    return _created(made, bundle, output)
 
 
 @app.command("import")
@@ -58,7 +59,7 @@ def import_(
     recipient: RecipientOption = None,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """Take over the secrets of a cluster that exists."""
+    """Import the secrets of an existing cluster."""
     cluster, folder = load(inventory, environment), _folder(inventory, environment)
     bundle, found = read_bundle(source, contract=min(cluster.talos_version.line, (1, 13)))
     say(f"{source}: {found}")
@@ -69,39 +70,42 @@ def import_(
 def show(
     inventory: InventoryOption = None,
     environment: EnvironmentOption = None,
-    reveal: Annotated[bool, typer.Option("--reveal", help="Print everything in the clear.")] = False,
+    reveal: Annotated[bool, typer.Option("--reveal", help="Print the secrets unencrypted.")] = False,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """Show what the secrets are: authorities, fingerprints, expiry; no secret unless --reveal."""
+    """Show the CAs with fingerprint and expiry; no secret unless --reveal."""
     secrets = read_secrets(_folder(inventory, environment))
     if reveal:
         mapping = {**secrets.bundle.to_mapping(), **secrets.named}
-        emit(mapping, output, lambda _: goyaml.dump(mapping).rstrip("\n"), document=True)
+        revealed = {"secrets": mapping}
+        emit(revealed, output, lambda _: goyaml.dump(mapping).rstrip("\n"), kind="RevealedSecrets", document=True)
         return 0
     authorities = _authorities(secrets.bundle)
     data = {"cluster_id": secrets.bundle.cluster_id, "authorities": authorities, "named": sorted(secrets.named)}
 
     def text(style: Style) -> str:
-        rows = [(row["name"], row["expires"], row["fingerprint"]) for row in authorities]
-        lines = list(table(("AUTHORITY", "EXPIRES", "SHA-256"), rows, style))
+        rows = [(row["name"], _expiry(row), row["fingerprint"]) for row in authorities]
+        lines = list(table(("CA", "EXPIRES", "SHA-256"), rows, style))
         named = ", ".join(sorted(secrets.named)) or "none"
-        return "\n".join([f"cluster id {secrets.bundle.cluster_id}", "", *lines, "", f"secrets of your own: {named}"])
+        return "\n".join([f"cluster id {secrets.bundle.cluster_id}", "", *lines, "", f"other secrets: {named}"])
 
-    emit(data, output, text)
+    emit(data, output, text, kind="Secrets")
     return 0
 
 
 @app.command()
 def export(
-    out: Annotated[Path, typer.Option("--out", help="File to write, for its owner alone; must not exist.")],
+    out: Annotated[Path, typer.Option("--out", help="File to write, with mode 0600; must not exist.")],
     inventory: InventoryOption = None,
     environment: EnvironmentOption = None,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """Write the secrets in the clear, as talosctl's secrets.yaml."""
+    """Write the secrets unencrypted, in the format of talosctl's secrets.yaml."""
     secrets = read_secrets(_folder(inventory, environment))
+    refuse_to_commit(out)
     create_secret(out, goyaml.dump(secrets.bundle.to_mapping()).encode())
-    emit({"written": [out]}, output, lambda style: f"{style.green('✓')} {out} (in the clear: keep it out of Git)")
+    text = f"{out} (unencrypted: do not commit)"
+    emit({"written": [out]}, output, lambda style: f"{style.green('✓')} {text}", kind="Written")
     return 0
 
 
@@ -112,10 +116,11 @@ def rekey(
     recipient: RecipientOption = None,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """Encrypt the file anew, for the recipients of .sops.yaml or those given. The secrets themselves stay."""
+    """Re-encrypt the file for the recipients of .sops.yaml or --recipient. The secrets themselves do not change."""
     path = _folder(inventory, environment) / SECRETS_FILE
     wanted = sops.rekey(path, tuple(recipient or ()))
-    emit({"file": path, "recipients": wanted}, output, lambda _: f"{path} is now readable by:\n" + "\n".join(wanted))
+    text = "\n".join([f"{path} is encrypted for:", *wanted])
+    emit({"file": path, "recipients": wanted}, output, lambda _: text, kind="Recipients")
     return 0
 
 
@@ -129,20 +134,25 @@ def _created(made: list[Path], bundle: Bundle, output: Output) -> int:
     def text(style: Style) -> str:
         lines = [f"{style.green('✓')} {path}" for path in made]
         return "\n".join(
-            [*lines, "", f"Commit {SECRETS_FILE}; keep the age key safe: without it the cluster is lost."]
+            [*lines, "", f"Commit {SECRETS_FILE}. Back up the age key: without it the secrets cannot be decrypted."]
         )
 
-    emit(data, output, text)
+    emit(data, output, text, kind="SecretsCreated")
     return 0
 
 
-def _authorities(bundle: Bundle) -> list[dict[str, str]]:
+def _authorities(bundle: Bundle) -> list[dict[str, Any]]:
+    """The service account key is no CA: it does not expire."""
     found = []
     for name, fingerprint in bundle.fingerprints().items():
         pair = bundle.authorities.get(name)
-        expires = ""
-        if pair is not None:
-            end = read_certificate(pair.certificate).not_valid_after_utc
-            expires = f"{end:%Y-%m-%d}" + (" (expired)" if end < datetime.now(UTC) else "")
-        found.append({"name": name, "expires": expires, "fingerprint": fingerprint})
+        end = read_certificate(pair.certificate).not_valid_after_utc if pair is not None else None
+        expired = end is not None and end < datetime.now(UTC)
+        found.append({"name": name, "expires": end, "expired": expired, "fingerprint": fingerprint})
     return found
+
+
+def _expiry(row: dict[str, Any]) -> str:
+    if row["expires"] is None:
+        return ""
+    return f"{row['expires']:%Y-%m-%d}" + (" (expired)" if row["expired"] else "")

@@ -10,7 +10,7 @@ import typer
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
 from talosmith.inventory import check
 from talosmith.report import cluster as report_cluster
-from talosmith.report.problems import as_text
+from talosmith.report.problems import as_lines
 from talosmith.report.style import Style
 
 app = application("Show the cluster that the inventory describes, with everything resolved.")
@@ -23,18 +23,18 @@ def show(
     output: OutputOption = Output.TEXT,
     origin: Annotated[
         bool,
-        typer.Option("--origin", help="Tell for each value the file and line, default or derivation it is from."),
+        typer.Option("--origin", help="Show the origin of each value: file and line, default, or derivation."),
     ] = False,
 ) -> int:
     """Show the cluster that the inventory describes, with everything resolved."""
     report = check(inventory, environment)
     cluster = report.cluster
-    warnings = [problem for problem in report.problems if problem.severity == "warning"]
-    if warnings:
-        say(as_text(warnings, Style(sys.stderr)))
+    if report.warnings:
+        say(as_lines(report.warnings, Style(sys.stderr)))
     if origin:
         found = report.origins()
-        emit(found, output, lambda style: report_cluster.origins_as_text(found, style))
+        emit({"origins": found}, output, lambda style: report_cluster.origins_as_text(found, style), kind="Origins")
     else:
-        emit(cluster, output, lambda style: report_cluster.as_text(cluster, style))
+        data = report_cluster.as_data(cluster)
+        emit(data, output, lambda style: report_cluster.as_text(cluster, style), kind="Cluster")
     return 0

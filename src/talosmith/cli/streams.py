@@ -1,7 +1,7 @@
-"""The standard streams as commands use them: always there, able to take any text, and lost in one way only.
+"""The standard streams as commands use them: open, able to encode any text, with one way to fail.
 
-A reader that is gone (`| head`) ends the command in silence, as SIGPIPE does; a full disk is one line on stderr. A
-stderr that fails never changes the exit code. Too little memory is one line on stderr, too.
+A reader that closed the pipe (`| head`) ends the command silently, as SIGPIPE does; a full disk is one line on
+stderr. A stderr that fails never changes the exit code. Out of memory is one line on stderr, too.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from talosmith.report.style import Style
 
 
 class OutputLost(Exception):
-    """Nothing can be written to stdout any more."""
+    """stdout cannot be written to."""
 
     def __init__(self, wrong: OSError) -> None:
         super().__init__(f"cannot write to stdout: {wrong.strerror or wrong}")
-        self.reader_is_gone = wrong.errno == errno.EPIPE
+        self.reader_closed = wrong.errno == errno.EPIPE
 
 
 class _Stdout(io.TextIOWrapper):
@@ -55,12 +55,12 @@ class _Stderr(io.TextIOWrapper):
 
 
 def put(stream: TextIO, text: str) -> None:
-    """Write lines to stdout or stderr: the way that all text takes, without what a terminal would act on."""
+    """Write lines to stdout or stderr, with control characters escaped: all text for people goes this way."""
     stream.write(Style(stream).fit(text) + "\n")
 
 
 def guarded(work: Callable[[], int]) -> int:
-    """The exit code of a command; its output is written when this returns."""
+    """Run a command and return its exit code; stdout is flushed."""
     try:
         _prepare()
         code = work()
@@ -80,17 +80,17 @@ def guarded(work: Callable[[], int]) -> int:
 
 
 def _prepare() -> None:
-    """A stream that is closed would let the next file that is opened take its place."""
+    """Open closed streams on /dev/null: otherwise the next file that is opened gets their descriptor."""
     closed = [number for number in range(3) if not _is_open(number)]
     for _ in closed:
         os.open(os.devnull, os.O_RDWR)
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")
-    sys.stderr = _again(_Stderr, 2, sys.stderr)
+    sys.stderr = _rewrapped(_Stderr, 2, sys.stderr)
     if sys.stdout is None or 1 in closed:
-        sys.stdout = _again(_Stdout, 1, None)
-        raise OutputLost(OSError(errno.EBADF, f"it is closed ({os.strerror(errno.EBADF)})"))
-    sys.stdout = _again(_Stdout, 1, sys.stdout)
+        sys.stdout = _rewrapped(_Stdout, 1, None)
+        raise OutputLost(OSError(errno.EBADF, f"closed ({os.strerror(errno.EBADF)})"))
+    sys.stdout = _rewrapped(_Stdout, 1, sys.stdout)
 
 
 def _is_open(number: int) -> bool:
@@ -101,8 +101,8 @@ def _is_open(number: int) -> bool:
     return True
 
 
-def _again(kind: type[io.TextIOWrapper], number: int, before: TextIO | None) -> io.TextIOWrapper:
-    """The stream as it was, as `kind`; what its encoding cannot say is written out."""
+def _rewrapped(kind: type[io.TextIOWrapper], number: int, before: TextIO | None) -> io.TextIOWrapper:
+    """The same stream as `kind`; characters that its encoding lacks are escaped."""
     if not isinstance(before, io.TextIOWrapper):
         return kind(io.FileIO(number, "w", closefd=False), encoding="utf-8", errors="backslashreplace")
     return kind(
@@ -121,8 +121,8 @@ def _ended(problem: BaseException) -> int:
         with suppress(OSError):
             os.write(2, b"error: out of memory; free some, the command is safe to re-run\n")
         return ExitCode.FAILED
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still to be written goes there when Python ends
-    if problem.reader_is_gone:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for the flush at the end of Python
+    if problem.reader_closed:
         return ExitCode.READER_GONE
     put(sys.stderr, f"{Style(sys.stderr).red('error:')} {problem}")
     return ExitCode.FAILED

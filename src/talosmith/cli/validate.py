@@ -11,19 +11,27 @@ from talosmith.inventory import check
 from talosmith.report.problems import as_text, summary
 from talosmith.report.style import Style
 
-app = application("Check the inventory; every problem at once, with its place. Nothing is touched.")
+app = application("Check the inventory: all problems at once, with file, line and fix. Nothing is changed.")
 
 
 @app.command()
 def validate(
     inventory: InventoryOption = None, environment: EnvironmentOption = None, output: OutputOption = Output.TEXT
 ) -> int:
-    """Check the inventory; every problem at once, with its place. Nothing is touched."""
-    report = check(inventory, environment)
+    """Check the inventory: all problems at once, with file, line and fix. Nothing is changed."""
+    report = check(inventory, environment, machines=True)
     if report.valid:
         report.problems += check_configs(report.cluster)
     if output is not Output.TEXT:
-        emit({"valid": report.valid, "file": report.file, "problems": report.problems}, output)
+        emit(
+            {
+                "valid": report.valid,
+                "file": report.file,
+                "problems": report.problems,
+            },
+            output,
+            kind="Validation",
+        )
         return 0 if report.valid else InventoryError.exit_code
     if not report.valid:
         raise InventoryError(report.problems)
@@ -32,5 +40,5 @@ def validate(
     cluster, told = report.cluster, summary(report.problems)
     nodes = f"{len(cluster.controlplanes)} + {len(cluster.workers)} nodes on {cluster.provider.name}"
     verdict = f"{report.file} is valid: {cluster.name}, {nodes}" + (f" ({told})" if told else "")
-    emit(None, output, lambda style: style.green("✓ ") + verdict)
+    emit({}, output, lambda style: style.green("✓ ") + verdict, kind="Validation")
     return 0

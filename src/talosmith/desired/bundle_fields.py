@@ -38,7 +38,7 @@ class FieldReader:
         complain(self._source, self._problems)
 
     def refuse_others(self, section: str, known: Sequence[str]) -> None:
-        """A field that nobody knows would be lost when the bundle is written again."""
+        """An unknown field would be lost when the bundle is written again."""
         part = self._find(section) if section else self._data
         if isinstance(part, Mapping):
             prefix = f"{section}." if section else ""

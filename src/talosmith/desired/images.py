@@ -1,7 +1,7 @@
-"""Which images a node boots from and installs, and where they are, without asking anybody.
+"""Which images a node boots from and installs, and where they are, without any request.
 
 The image factory names an image by the hash of its schematic, so the name can be worked out here. To be downloaded,
-a schematic must have been sent to the factory once, by anybody.
+a schematic must have been sent to the factory once.
 """
 
 from __future__ import annotations

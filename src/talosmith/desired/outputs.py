@@ -1,13 +1,13 @@
-"""What `talosmith render` and `talosmith diff` give: configs, talosconfig, seeds and images of a cluster.
+"""The output of `talosmith render` and `talosmith diff`: machine configs, talosconfig, seeds and images of a cluster.
 
-In the clear only as bytes for files; what is shown to people is redacted here, not by them.
+Secrets are in the clear only in bytes for files; text for a terminal is redacted here, not by the caller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from talosmith.desired import nocloud
@@ -23,10 +23,13 @@ from talosmith.desired.machine import MachineConfigs
 from talosmith.desired.machine.node import image_of
 from talosmith.desired.talosconfig import new_talosconfig
 from talosmith.errors import TalosmithError, no_such
+from talosmith.files.git import keep_out_of_git
 from talosmith.files.regular import FileTrouble, read_content
 from talosmith.files.secret import make_private_folder, write_secret
 from talosmith.inventory.parse import Unreadable, decode
 from talosmith.model.cluster import Cluster, ClusterNetwork, Node
+
+_SEED_ISO = "seed.iso"
 
 
 def chosen(cluster: Cluster, names: Sequence[str]) -> list[Node]:
@@ -41,7 +44,11 @@ def chosen(cluster: Cluster, names: Sequence[str]) -> list[Node]:
 def config_files(configs: MachineConfigs, nodes: Sequence[Node]) -> Iterator[tuple[str, bytes]]:
     """File name and content, in the clear."""
     for node in nodes:
-        yield f"{node.name}.yaml", configs.render(node).text.encode()
+        yield _config_name(node), configs.render(node).text.encode()
+
+
+def _config_name(node: Node) -> str:
+    return f"{node.name}.yaml"
 
 
 def shown_config(configs: MachineConfigs, node: Node) -> str:
@@ -50,12 +57,18 @@ def shown_config(configs: MachineConfigs, node: Node) -> str:
 
 
 def talosconfig_text(
-    cluster: Cluster, bundle: Bundle, roles: Sequence[str], lifetime: timedelta, *, endpoints: Sequence[str] = ()
+    cluster: Cluster,
+    bundle: Bundle,
+    roles: Sequence[str],
+    lifetime: timedelta,
+    *,
+    endpoints: Sequence[str] = (),
+    now: datetime | None = None,
 ) -> bytes:
-    """`endpoints`: where control planes are reached, if not at their own addresses, which nodes are named by."""
+    """`endpoints`: where control planes are reached, if not at their own addresses; `nodes` keeps those addresses."""
     own = [str(node.ip) for node in cluster.controlplanes]
     made = new_talosconfig(
-        cluster.name, bundle.os, roles=roles, lifetime=lifetime, endpoints=endpoints or own, nodes=own[:1]
+        cluster.name, bundle.os, roles=roles, lifetime=lifetime, endpoints=endpoints or own, nodes=own[:1], now=now
     )
     return made.to_text().reveal().encode()
 
@@ -63,7 +76,7 @@ def talosconfig_text(
 def seed_files(configs: MachineConfigs, node: Node) -> dict[str, bytes]:
     """The NoCloud seed of a node, and the ISO made of it; in the clear."""
     files = nocloud.seed(node.name, configs.render(node).text, seed_networks(configs.cluster.network, node))
-    return {**files, "seed.iso": nocloud.iso(files)}
+    return {**files, _SEED_ISO: nocloud.iso(files)}
 
 
 def seed_networks(network: ClusterNetwork, node: Node) -> list[nocloud.SeedNetwork]:
@@ -83,18 +96,31 @@ def seed_networks(network: ClusterNetwork, node: Node) -> list[nocloud.SeedNetwo
 
 
 def images(cluster: Cluster, nodes: Sequence[Node]) -> dict[ImageRequest, list[str]]:
-    """The different images of the nodes, and who boots each."""
+    """The different images of the nodes, each with the names of the nodes that boot it."""
     found: dict[ImageRequest, list[str]] = {}
     for node in nodes:
         found.setdefault(image_of(node, cluster.talos_version, cluster.provider.platform), []).append(node.name)
     return found
 
 
-def write_files(folder: Path, files: Mapping[str, bytes] | Iterator[tuple[str, bytes]]) -> list[Path]:
-    """Into a folder of the user's alone, each file 0600."""
+def write_configs(folder: Path, configs: MachineConfigs, nodes: Sequence[Node]) -> list[Path]:
+    """Write the nodes' machine configs into a private folder that Git ignores."""
+    keep_out_of_git(folder, [_config_name(node) for node in nodes])
+    return write_files(folder, config_files(configs, nodes))
+
+
+def write_seeds(folder: Path, configs: MachineConfigs, nodes: Sequence[Node]) -> list[Path]:
+    """Write the nodes' NoCloud seeds, each into a folder of its own."""
+    names = (nocloud.META_DATA, nocloud.USER_DATA, nocloud.NETWORK_CONFIG, _SEED_ISO)
+    keep_out_of_git(folder, [f"{node.name}/{name}" for node in nodes for name in names])
+    return [path for node in nodes for path in write_files(folder / node.name, seed_files(configs, node).items())]
+
+
+def write_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[Path]:
+    """Write into a folder of the user's alone, each file with mode 0600."""
     make_private_folder(folder)
     written = []
-    for name, content in files.items() if isinstance(files, Mapping) else files:
+    for name, content in files:
         write_secret(folder / name, content)
         written.append(folder / name)
     return written
@@ -102,7 +128,7 @@ def write_files(folder: Path, files: Mapping[str, bytes] | Iterator[tuple[str, b
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a node's config differs from a file; no lines: not at all."""
+    """How a node's machine config differs from a file; no lines: they are equal."""
 
     node: str
     file: Path | None
@@ -110,7 +136,7 @@ class Difference:
 
 
 def differences(configs: MachineConfigs, nodes: Sequence[Node], folder: Path) -> Iterator[Difference]:
-    """Our configs against files rendered earlier, or by another tool; secrets hidden, whether they differ shown."""
+    """Rendered configs against files of an earlier day or of another tool; secrets masked, changed ones marked."""
     if not folder.is_dir():
         raise TalosmithError(f"{folder} is not a folder", hint="render one with `talosmith render configs --out DIR`")
     for node in nodes:
@@ -124,7 +150,7 @@ def differences(configs: MachineConfigs, nodes: Sequence[Node], folder: Path) ->
 
 
 def _documents(file: Path) -> list[Document]:
-    """The documents of a rendered file, which may come from anywhere: within the limits of an inventory's files."""
+    """The documents of a rendered file. It may come from anywhere, so the limits of inventory files apply."""
     try:
         return load(decode(read_content(file), str(file)), str(file))
     except Unreadable as refused:
@@ -134,6 +160,6 @@ def _documents(file: Path) -> list[Document]:
 
 
 def _file_of(cluster: Cluster, node: Node, folder: Path) -> Path | None:
-    """By our name, by talhelper's, or by talosctl's for the whole role."""
+    """The node's file, by the name talosmith or talhelper gives it, or by talosctl's for the whole role."""
     names = (f"{node.name}.yaml", f"{cluster.name}-{node.name}.yaml", f"{node.role}.yaml")
     return next((folder / name for name in names if (folder / name).is_file()), None)

@@ -1,6 +1,6 @@
 """Keys and certificates in the very form Talos makes and reads them.
 
-Small things matter here: Talos names Ed25519 keys in PEM by a label nobody else knows, its authorities carry
+Small things matter here: Talos names Ed25519 keys in PEM by a label of its own, its authorities carry
 a random key id, and a node refuses a client certificate that is good for anything else than clients.
 """
 

@@ -1,7 +1,7 @@
 """`secrets.sops.yaml` next to the inventory: the cluster's secrets bundle, and the secrets that the inventory names.
 
 The bundle's keys are those of talosctl's `secrets.yaml`; every other key is the user's (`sops:proxmox.token` is
-`token` below `proxmox`). The file is made on request only: a fresh bundle beside a cluster that exists would lose it.
+`token` below `proxmox`). It is created on request only: a new bundle would lock the user out of an existing cluster.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from talosmith.errors import SecretsError
 from talosmith.files.secret import create_secret
 from talosmith.model.secret import Secret
 from talosmith.model.values import SecretRef
+from talosmith.model.versions import Version
 
 SECRETS_FILE = "secrets.sops.yaml"
 RULES_FILE = ".sops.yaml"
@@ -51,17 +52,17 @@ class Secrets:
 
 
 def has_secrets(folder: Path) -> bool:
-    """Whether anything has the file's name: a link that leads nowhere is no reason to make new secrets."""
+    """Whether anything has the file's name: a dangling link is no reason to create new secrets."""
     return os.path.lexists(folder / SECRETS_FILE)
 
 
 def read_secrets(folder: Path, identities: sops.Identities | None = None) -> Secrets:
-    """The secrets of the inventory in `folder`; never made here."""
+    """The secrets of the inventory in `folder`; they are never created here."""
     path = folder / SECRETS_FILE
     if not has_secrets(folder):
         raise SecretsError(
-            f"there is no {path}",
-            hint="for a new cluster `talosmith secrets init`; for one that exists `talosmith secrets import`",
+            f"{path} does not exist",
+            hint="for a new cluster `talosmith secrets init`; for an existing one `talosmith secrets import`",
         )
     data = sops.load(path, identities)
     missing = [key for key in BUNDLE_KEYS if key not in data]
@@ -73,16 +74,22 @@ def read_secrets(folder: Path, identities: sops.Identities | None = None) -> Sec
     return Secrets(bundle, {key: value for key, value in data.items() if key not in BUNDLE_KEYS})
 
 
+def generate_secrets(folder: Path, talos: Version, recipients: tuple[str, ...] = ()) -> tuple[Bundle, list[Path]]:
+    """Create the secrets of a new cluster; returns them and the files written."""
+    bundle = Bundle.generate(contract=min(talos.line, (1, 13)))
+    return bundle, create_secrets(folder, bundle, recipients)
+
+
 def create_secrets(folder: Path, bundle: Bundle, recipients: tuple[str, ...] = ()) -> list[Path]:
-    """Writes a bundle where there is none. Returns the files made: also key and rules, if there were none."""
+    """Write a bundle where none exists. Returns the files written, with age key and `.sops.yaml` where new."""
     path = folder / SECRETS_FILE
     named: dict[str, Any] = {}
     if has_secrets(folder):
         named = sops.load(path)
         if any(key in named for key in BUNDLE_KEYS):
             raise SecretsError(
-                f"{path} holds a cluster's secrets already",
-                hint="they are the cluster; if it is really gone, remove the file by hand",
+                f"{path} already has the secrets of a cluster",
+                hint="if that cluster no longer exists, delete the file",
             )
     made = _rules(folder, recipients)
     sops.save(path, {**bundle.to_mapping(), **named})
@@ -94,8 +101,8 @@ def _rules(folder: Path, recipients: tuple[str, ...]) -> list[Path]:
     if sops.find_rules_file(folder / SECRETS_FILE) is not None:
         if recipients:
             raise SecretsError(
-                f"{sops.find_rules_file(folder / SECRETS_FILE)} says who may read the secrets",
-                hint="name the recipients there",
+                f"{sops.find_rules_file(folder / SECRETS_FILE)} already lists the recipients",
+                hint="add the recipients there, without --recipient",
             )
         return []
     made: list[Path] = []

@@ -1,4 +1,4 @@
-"""The file by which talosctl, or anybody, gets into a cluster: contexts with endpoints and a client certificate.
+"""The file by which talosctl gets into a cluster: contexts with endpoints and a client certificate.
 
 The certificate's organizations are the roles it gives. A node takes it only if it is good for clients and nothing
 else, and believes it until it expires: there is no revoking, so the lifetime is the caller's choice.
@@ -121,7 +121,7 @@ def new_client(
             hint=f"The roles are: {', '.join(ROLES)}.",
         )
     if lifetime <= timedelta(0):
-        raise UsageError("a talosconfig must live longer than no time at all", hint="Give a lifetime such as 24h.")
+        raise UsageError("the lifetime of a talosconfig must be positive", hint="for example 24h")
     return pki.new_leaf(authority, sorted(set(roles)), lifetime=lifetime, now=now)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,9 @@ class DesiredNode:
     @property
     def is_controlplane(self) -> bool:
         return self.node.role == "controlplane"
+
+
+_NO_CNI = re.compile(r"""name: ["']?none\b""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,18 @@ class Desired:
             )
             for node, rendered in MachineConfigs(self.cluster, self.bundle)
         }
+
+    @cached_property
+    def without_cni(self) -> bool:
+        """`cluster.network.cni: none`, by the inventory or by a patch: Talos installs no CNI."""
+        from talosmith.desired.config.load import load
+
+        text = next(self.controlplanes).config.reveal()
+        if not _NO_CNI.search(text):  # parsing takes longer than all other questions to the config
+            return False
+        main: Mapping[str, Any] = next((one for one in load(text) if "kind" not in one), {})
+        cni = ((main.get("cluster") or {}).get("network") or {}).get("cni") or {}
+        return bool(cni.get("name") == "none")
 
     @property
     def controlplanes(self) -> Iterator[DesiredNode]:

@@ -1,4 +1,4 @@
-"""How long steps take, learned from earlier runs."""
+"""How long steps take, from earlier runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from talosmith.plan.step import kind_of
 
 
 def medians(runs: Iterable[Iterable[Event]]) -> Mapping[str, float]:
-    """By kind of step, over all that had something to do. One odd run does not spoil it."""
+    """Seconds by kind of step, of all steps that changed something. The median is robust against one odd run."""
     seconds: dict[str, list[float]] = defaultdict(list)
     for events in runs:
         began: dict[str, float] = {}
@@ -20,6 +20,6 @@ def medians(runs: Iterable[Iterable[Event]]) -> Mapping[str, float]:
                 began[event.step] = event.at
             elif event.kind == "step-done" and event.data.get("changed") and event.step in began:
                 took = event.at - began[event.step]
-                if took >= 0:  # the clock may have been set meanwhile
+                if took >= 0:  # the clock may have been set back
                     seconds[kind_of(event.step, event.subject)].append(took)
     return {kind: median(times) for kind, times in seconds.items()}

@@ -1,7 +1,7 @@
-"""What a step ended with, as one error that can be shown.
+"""The exceptions that a step ended with, as one error that can be shown.
 
-Only our own errors may speak: the text of any other exception may hold whatever it choked on, a secret too. Of those
-the type and the place are told, never the value.
+Only talosmith's own errors are shown with their text: that of any other exception may contain a secret. Of those, the
+type and the place in the code are shown.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from talosmith.errors import Permanent, TalosmithError, Temporary
 
 
 class Internal(TalosmithError):
-    """A mistake in talosmith itself."""
+    """A bug in talosmith."""
 
 
 class TimedOut(TalosmithError):
-    """A step was not done within its limit. Says what it waited for, not that time is over."""
+    """A step was not done within its limit. The message is what the step waited for."""
 
 
 def explained(problem: BaseException) -> TalosmithError:
-    """The error to decide by: of several at once, what will not go away counts more than what may."""
+    """The one error to act on: of several, permanent ones count more than temporary ones."""
     return max(_leaves(problem), key=_weight)
 
 
 def timed_out(limit: float, last: str, hint: str = "") -> TimedOut:
-    what = last or "it said nothing about what it waits for"
+    what = last or "the step reported no progress"
     return TimedOut(
-        f"{what} (not done within {_length(limit)})", hint=hint or "see to it, then run the same command again"
+        f"{what} (not done within {_length(limit)})", hint=hint or "remove the cause, then run the same command again"
     )
 
 
@@ -44,7 +44,7 @@ def _leaves(problem: BaseException) -> Iterator[TalosmithError]:
     else:
         yield Internal(
             f"{type(problem).__name__} at {_place(problem)}",
-            hint="this is a mistake in talosmith; please report it. Running the same command again is safe",
+            hint="this is a bug in talosmith; please report it. The command is safe to re-run",
         )
 
 
@@ -53,7 +53,7 @@ def _weight(error: TalosmithError) -> int:
 
 
 def _place(problem: BaseException) -> str:
-    """The innermost line of ours, else of whom we called."""
+    """The innermost line of talosmith's code, else of the library that was called."""
     frames = traceback.extract_tb(problem.__traceback__, limit=-50)
     ours = [frame for frame in frames if "talosmith" in PurePath(frame.filename).parts]
     for frame in reversed(ours or frames):

@@ -1,4 +1,4 @@
-"""Whether a folder is on a disk of this machine's own, or may be shared with others at the same time."""
+"""Whether a folder is on a local disk, or may be shared with other machines (NFS)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LOCAL = frozenset(
 
 
 def is_local(folder: Path) -> bool:
-    """Only what is known to be local counts."""
+    """Whether the file system is one that is known to be local."""
     try:
         device = folder.stat().st_dev
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
@@ -22,4 +22,4 @@ def is_local(folder: Path) -> bool:
         before, _, after = line.partition(" - ")
         if before.split()[2] == number:
             return after.split()[0] in _LOCAL
-    return False  # btrfs subvolumes have numbers of their own; then the user is asked
+    return False  # btrfs subvolumes have device numbers of their own; then --force-unlock is needed

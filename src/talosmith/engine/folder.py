@@ -18,10 +18,10 @@ def clusters_folder() -> Path:
 
 
 def cluster_folder(cluster: str, owner_id: str) -> Path:
-    """The folder of one cluster. Two of the same name differ in their ids. It is not made by asking."""
+    """The state folder of one cluster, which need not exist. Clusters of the same name differ in their ids."""
     for part in (cluster, owner_id):
         if not _PART.match(part):
-            raise Permanent(f"{part!r} cannot be part of a folder's name")
+            raise Permanent(f"{part!r} cannot be part of a folder name")
     return clusters_folder() / f"{cluster}-{owner_id}"
 
 
@@ -30,6 +30,6 @@ def make_folder(folder: Path) -> None:
         files.make_private_folder(folder)
     except OSError as problem:
         raise Permanent(
-            f"cannot make the folder {folder}: {problem.strerror or problem}",
-            hint="check who owns the folder above it and the free space, or set XDG_STATE_HOME to another place",
+            f"cannot create the folder {folder}: {problem.strerror or problem}",
+            hint="check the owner of its parent folder and the free space, or set XDG_STATE_HOME to another folder",
         ) from problem

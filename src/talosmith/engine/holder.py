@@ -1,4 +1,4 @@
-"""Who holds a cluster's lock: what is written down about them, and whether they can be proven dead."""
+"""The holder of a cluster's lock: what its file records, and whether the process is proven to be dead."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Life = Literal["runs", "is stopped", "is gone", "cannot be seen from here"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    id: str  # of this one taking of the lock; `--force-unlock` asks for it
-    serial: int  # one more each time the lock is taken
+    id: str  # of the lock since it was acquired; `--force-unlock` takes it
+    serial: int  # one more each time the lock is acquired
     user: str
     host: str
-    boot: str  # the kernel's name for the time since it booted; the same one means the same kernel
+    boot: str  # the kernel's boot id; the same one means the same kernel
     pid: int
-    started: int  # of the process, in the kernel's ticks: a pid alone may be somebody else's by now
+    started: int  # of the process, in the kernel's ticks: the pid alone may be another process by now
     since: float  # seconds since the epoch
     command: str
     released: bool = False
-    namespace: str = ""  # of its pid, as the kernel names it; empty: not known, as in locks of earlier versions
+    namespace: str = ""  # of its pid, as the kernel names it; empty: unknown, as in locks of earlier versions
 
     @classmethod
     def myself(cls, id_: str, serial: int, command: str) -> Holder:
@@ -55,7 +55,7 @@ class Holder:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Holder:
-        """Raises `ValueError` for anything that `to_bytes` has not written."""
+        """Raises `ValueError` for anything that `to_bytes` did not write."""
         content = json.loads(data)  # its errors are ValueErrors
         if not isinstance(content, dict) or content.pop("sum", None) != _sum(content):
             raise ValueError("the checksum is wrong")
@@ -66,19 +66,19 @@ class Holder:
 
     @property
     def same_kernel(self) -> bool:
-        """Then a lock of the kernel that nobody has proves that nobody lives to have it."""
+        """Whether the holder runs on this kernel: then a free kernel lock proves that its process is dead."""
         return self.boot == boot_id() and bool(self.boot or self.host == socket.gethostname())
 
     @property
     def same_pids(self) -> bool:
-        """Whether its pid means the same process here. Each container has a PID namespace, and may share the host's
-        name and kernel."""
+        """Whether its pid means the same process here. Containers have PID namespaces of their own, and may share the
+        host's name and kernel."""
         same_host = self.same_kernel and self.host == socket.gethostname()
         return same_host and bool(self.namespace) and self.namespace == pid_namespace()
 
     @property
     def before_reboot(self) -> bool:
-        """On this machine, which has been booted since."""
+        """Whether the holder ran on this machine before its last boot."""
         here = boot_id()
         return bool(self.boot and here) and self.boot != here and self.host == socket.gethostname()
 
@@ -105,7 +105,7 @@ def boot_id() -> str:
 
 def pid_namespace() -> str:
     if os.uname().sysname != "Linux":
-        return "none"  # all processes are in one
+        return "none"  # there is only one
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
@@ -120,10 +120,10 @@ def _user() -> str:
 
 
 def _state_and_start(pid: int) -> tuple[str, int]:
-    """The process's state and when it began; `("X", 0)` if there is none or the system does not tell."""
+    """The process's state and start time; `("X", 0)` if it does not exist or the system does not say."""
     try:
         line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "X", 0
-    after_name = line.rpartition(")")[2].split()  # the name may hold anything, parentheses too
+    after_name = line.rpartition(")")[2].split()  # the name may contain anything, also parentheses
     return after_name[0], int(after_name[19])

@@ -1,8 +1,8 @@
-"""How far the journal has come, kept beside it: what is missing at its end can be missed nowhere else.
+"""Number and checksum of the journal's last entry, in a file beside it: shows whether entries at the end are missing.
 
-SQLite quietly leaves out the last writes if their log is cut or damaged. So the number and the checksum of the last
-entry are noted in a file of their own, with every write; and those of the last one that was surely on disk, because
-a power cut may take what came after it, and nothing else may.
+SQLite silently drops the last writes if its write-ahead log is truncated or damaged. So every write records number
+and checksum of the last entry here, and those of the last entry that was synced to disk: a power cut may lose what
+came after that one, and nothing else.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def create_head(path: Path) -> None:
 
 
 def read_head(path: Path) -> Head:
-    """Raises `ValueError` if it is damaged. A reader may meet a writer, so one bad look is not enough."""
+    """Raises `ValueError` if it is damaged. Read again before that: a writer may be in the middle of a write."""
     for _ in range(3):
         try:
             return Head.from_bytes(path.read_bytes())
@@ -65,7 +65,7 @@ def read_head(path: Path) -> Head:
 
 
 def write_head(descriptor: int, head: Head, *, sync: bool) -> None:
-    """In place and in one piece: there is room for it already, however full the disk is."""
+    """In place and in one write: the space is allocated already, so a full disk does not matter."""
     os.pwrite(descriptor, head.to_bytes(), 0)
     if sync:
         os.fsync(descriptor)

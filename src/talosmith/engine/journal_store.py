@@ -1,7 +1,7 @@
 """The journal's file: entries in SQLite, each with a checksum over itself and all before it.
 
-Entries are added and never changed. Whoever reads proves what they read; damage is an error, never an empty journal.
-`journal_head` tells what an end that is missing would not.
+Entries are added and never changed. Every read verifies the checksums; damage is an error, never an empty journal.
+`journal_head` shows whether entries at the end are missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from talosmith.engine.journal_head import Head, Mark, create_head, read_head, wr
 from talosmith.errors import TalosmithError
 from talosmith.files import create_file
 
-_OURS = 0x54534A4C  # in the file's header, so that no other database is taken for a journal
+_OURS = 0x54534A4C  # application id in the file's header: other databases are refused
 _SCHEMA = """
 CREATE TABLE entry (seq INTEGER PRIMARY KEY, run INTEGER NOT NULL, body TEXT NOT NULL, sum BLOB NOT NULL);
 CREATE TABLE run (id INTEGER PRIMARY KEY, first INTEGER NOT NULL, sum BLOB NOT NULL);
@@ -26,7 +26,7 @@ CREATE TABLE run (id INTEGER PRIMARY KEY, first INTEGER NOT NULL, sum BLOB NOT N
 # One for each earlier schema, from it to the next. The journals of all versions that were ever released are in tests.
 MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = ()
 
-# SQLite's words for trouble around the file; anything else when reading is trouble in it.
+# SQLite's error codes of causes outside the file; any other one on reading means that the file is damaged.
 _AROUND = {
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_BUSY,
@@ -44,15 +44,15 @@ class JournalError(TalosmithError):
 
 
 class JournalDamaged(JournalError):
-    """What is there is not what was written."""
+    """The journal's content is not what was written."""
 
 
 class JournalTooNew(JournalError):
-    """A later version of talosmith has written it."""
+    """The journal was written by a later version of talosmith."""
 
 
 class Store:
-    """`lost`: how many entries at the end of a run that was cut short are missing, as after a power cut."""
+    """`lost`: number of entries missing at the end of a run that was cut short, as by a power cut."""
 
     def __init__(self, folder: Path, *, write: bool) -> None:
         self.path = folder / "journal.sqlite"
@@ -86,7 +86,7 @@ class Store:
     # Writing
 
     def take_lost(self) -> int:
-        """`lost`, once: for whoever writes it down."""
+        """`lost`, once: the caller records it."""
         lost, self.lost = self.lost, 0
         return lost
 
@@ -113,7 +113,9 @@ class Store:
             before = self._db.execute("SELECT sum FROM run WHERE id = ?", (run - 1,)).fetchone()
             begun = _run_sum(before[0] if before else b"", run, seq)
             self._db.execute("INSERT INTO run VALUES (?, ?, ?)", (run, seq, begun))
-        self._db.execute("INSERT INTO entry VALUES (?, ?, ?, ?)", (seq, run, body, mark.sum))  # alone, it is whole
+        self._db.execute(
+            "INSERT INTO entry VALUES (?, ?, ?, ?)", (seq, run, body, mark.sum)
+        )  # one statement is atomic
         if begins:
             self._db.execute("COMMIT")
         self._end = mark
@@ -176,7 +178,7 @@ class Store:
                 raise self._damaged(f"{self._head_path.name} is missing")
             if not self._write:
                 return Head()
-            create_head(self._head_path)  # first, so that a journal without one was never whole
+            create_head(self._head_path)  # first, so that a journal without a head is known to be damaged
         try:
             return read_head(self._head_path)
         except ValueError:
@@ -188,11 +190,11 @@ class Store:
                 raise self._damaged(f"{self.path.name} is missing")
             if not self._write:
                 return _prepared(sqlite3.connect(":memory:", isolation_level=None))
-            create_file(self.path, b"")  # SQLite would not make it private
+            create_file(self.path, b"")  # SQLite would not create it with mode 0600
         if self._write:
             return sqlite3.connect(self.path, isolation_level=None, timeout=5.0)
         log = self.path.with_name(f"{self.path.name}-wal")
-        # To read by the log SQLite writes a little beside it; where it cannot, and there is none, it need not.
+        # To read the write-ahead log, SQLite writes a file beside it; a read-only folder without a log needs none.
         closed = not os.access(self.path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
         how = "immutable=1" if closed else "mode=ro"
         return sqlite3.connect(f"{self.path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=5.0)
@@ -203,7 +205,7 @@ class Store:
             self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
         )
         if (ours, version) == (0, 0) and not head.last.seq:
-            if not self._write:  # somebody was killed while making it
+            if not self._write:  # the process that created it was killed
                 self._db.close()
                 self._db = sqlite3.connect(":memory:", isolation_level=None)
             else:
@@ -248,7 +250,7 @@ class Store:
     def _damaged(self, where: str) -> JournalDamaged:
         return JournalDamaged(
             f"the journal {self.path} is damaged: {where}",
-            hint=f"it holds the history of runs, nothing that the cluster needs; move it away: {self._away()}",
+            hint=f"it is the history of runs, which the cluster does not need; move it: {self._away()}",
         )
 
     def _away(self) -> str:
@@ -262,7 +264,7 @@ class Store:
             yield
         except sqlite3.IntegrityError:
             raise JournalError(
-                f"somebody else writes the journal {self.path}", hint="look for another talosmith on this cluster"
+                f"another process writes the journal {self.path}", hint="look for another talosmith on this cluster"
             ) from None
         except sqlite3.Error as problem:
             code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
@@ -274,11 +276,11 @@ class Store:
             raise JournalError(f"cannot {verb} the journal {self.path}: {reason}", hint=_SPACE) from None
 
 
-_SPACE = "check the free space and the folder's permissions; or set XDG_STATE_HOME to another place"
+_SPACE = "check the free space and the folder's permissions, or set XDG_STATE_HOME to another folder"
 
 
 def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
-    """A new database, made whole in one move."""
+    """A new database, created in one transaction."""
     db.executescript(
         f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id={_OURS};PRAGMA user_version={len(MIGRATIONS) + 1}; COMMIT;"
     )

@@ -1,13 +1,13 @@
 """One writer for each cluster.
 
-The lock is a file that says who holds it and that the holder keeps locked in the kernel. Whoever takes it puts a new
-file there, with a serial one higher, locked before anybody can see it. So
+The lock is a file that names its holder and that the holder keeps locked in the kernel (flock). To acquire the lock,
+a process replaces the file with a new one, with the next serial, locked before it is visible. So
 
-- a holder that died without a word is known by its file being unlocked, and taken over from with a word;
+- the lock of a holder that was killed is known by its unlocked file, and is taken over with a message;
 - that proof holds for the same kernel and PID namespace, and on a local disk for another container of the same kernel
-  and after a reboot of the same machine. Any other holder's lock is only taken over if the user names its id;
+  and after a reboot of the same machine. The lock of any other holder is only taken over if the user names its id;
 - a holder that was paused while its lock was taken over finds another file in place of its own, at `check`, and
-  writes no more.
+  stops writing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from talosmith.engine.filesystem import is_local
 from talosmith.engine.folder import make_folder
@@ -28,13 +29,15 @@ from talosmith.errors import ExitCode, Permanent, TalosmithError, UsageError
 from talosmith.files import replace_and_keep
 from talosmith.waiting import now
 
+Liveness = Literal["alive", "dead", "unknown"]
+
 _LOOK_AGAIN = 0.25  # seconds
-_GUARD_WAIT = 30.0  # whoever takes the lock waits for a disk, which may be busy
+_GUARD_WAIT = 30.0  # the process that acquires the lock waits for a disk, which may be busy
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class LockHeld(TalosmithError):
-    """Somebody else works on the cluster, or may."""
+    """Another process holds the cluster's lock, or may hold it."""
 
     exit_code = ExitCode.LOCK_HELD
 
@@ -44,13 +47,13 @@ class LockHeld(TalosmithError):
 
 
 class LockLost(TalosmithError):
-    """Somebody else has taken over; nothing may be written any more."""
+    """Another process has taken over the lock; nothing may be changed any more."""
 
     exit_code = ExitCode.LOCK_HELD
 
 
 class ClusterLock:
-    """The lock in `folder`, to be held by `command`. `took_from` is the dead or forced one it was taken from."""
+    """The lock in `folder`, to be held by `command`. `took_from` is the dead or forced-out holder before."""
 
     def __init__(self, folder: Path, command: str) -> None:
         self.folder = folder
@@ -63,11 +66,11 @@ class ClusterLock:
 
     @property
     def mine(self) -> Holder | None:
-        """What is written down about us while we hold it."""
+        """This process as the holder, while it holds the lock."""
         return self._mine
 
     def holder(self) -> Holder | None:
-        """Who holds it, as far as is written down."""
+        """The holder that the file names, dead or alive; None if the lock was released."""
         found = self._read()
         return None if found is None or found.released else found
 
@@ -84,13 +87,13 @@ class ClusterLock:
     async def acquire(
         self, *, wait: float = 0.0, force: str = "", waiting: Callable[[Holder], None] = lambda holder: None
     ) -> None:
-        """Take the lock, or raise `LockHeld` after `wait` seconds; `waiting` hears of each holder that is waited for.
+        """Acquire the lock, or raise `LockHeld` after `wait` seconds; `waiting` is called once for each holder.
 
-        `force` is the id of a lock that is taken over whoever holds it.
+        `force` is the id of a lock that is taken over even if its holder is alive.
         """
         make_folder(self.folder)
         end = now() + wait
-        told = ""
+        reported = ""
         while True:
             try:
                 async with self._guard():
@@ -99,13 +102,13 @@ class ClusterLock:
             except LockHeld as held:
                 if force or now() >= end:
                     raise
-                if told != held.holder.id:
-                    told = held.holder.id
+                if reported != held.holder.id:
+                    reported = held.holder.id
                     waiting(held.holder)
             await asyncio.sleep(min(_LOOK_AGAIN, max(0.0, end - now())))
 
     def check(self) -> None:
-        """Before each change: raises `LockLost` unless the lock is still ours."""
+        """Called before each change: raises `LockLost` unless this process still holds the lock."""
         if self._mine is None:
             raise LockLost("the cluster's lock is not held", hint="run the command again")
         try:
@@ -123,33 +126,31 @@ class ClusterLock:
             raise LockLost(f"the cluster's lock was overwritten with something else: {self.path}") from None
         raise LockLost(
             f"the cluster's lock was taken over by {other} (serial {other.serial}, ours was {self._mine.serial})",
-            hint="nothing more was changed by this run; look at what the other one does",
+            hint="this run changes nothing more; follow the other one with `talosmith run show --last --follow`",
         )
 
     def release(self) -> None:
-        """Let go. Silent if it was taken over, or cannot be noted: the kernel's lock goes with us in any case."""
+        """Release the lock. Silent if it was taken over or the disk is full: the kernel's lock ends in any case."""
         if self._mine is None:
             return
         with suppress(OSError):
-            # Into our own file, wherever it is by now: whoever has taken over has put another in its place.
+            # Into our own file, wherever it is now: a process that has taken over has put another in its place.
             free = replace(self._mine, released=True).to_bytes()
             os.pwrite(self._descriptor, free.ljust(len(self._written)), 0)
         os.close(self._descriptor)
         self._mine, self._descriptor = None, -1
 
-    # Taking
+    # Acquiring
 
     def _take(self, force: str) -> None:
         before = self._read()
         held = before is not None and not before.released
         if force and (before is None or not held or before.id != force):
-            now = f"it is held by {before} (lock {before.id})" if before is not None and held else "nobody holds it"
-            raise UsageError(
-                f"there is no lock {force} to take over: {now}", hint="run the command without --force-unlock"
-            )
+            now = f"held by {before} (lock {before.id})" if before is not None and held else "the lock is free"
+            raise UsageError(f"no lock has the id {force}: {now}", hint="run the command without --force-unlock")
         if before is not None and held and not force:
             self._prove_dead(before)
-        for leftover in self.folder.glob(f".{self.path.name}.*.tmp"):  # of one killed while taking it
+        for leftover in self.folder.glob(f".{self.path.name}.*.tmp"):  # of a process killed while acquiring it
             leftover.unlink(missing_ok=True)
         mine = Holder.myself(secrets.token_hex(4), 1 if before is None else before.serial + 1, self.command)
         content = mine.to_bytes()
@@ -160,15 +161,24 @@ class ClusterLock:
         self._mine, self._written = mine, content
         self.took_from = before if held else None
 
-    def _prove_dead(self, holder: Holder) -> None:
+    def liveness(self, holder: Holder) -> Liveness:
+        """Whether the process that wrote `holder` into the lock still holds it."""
         if self._locked_in_kernel():
-            raise _held(holder)
+            return "alive"
         if holder.same_pids or ((holder.same_kernel or holder.before_reboot) and is_local(self.folder)):
+            return "dead"
+        return "unknown"
+
+    def _prove_dead(self, holder: Holder) -> None:
+        liveness = self.liveness(holder)
+        if liveness == "alive":
+            raise _held(holder)
+        if liveness == "dead":
             return
         raise LockHeld(
-            f"{holder} holds the cluster's lock, and from here nobody can tell whether it is still at work",
+            f"cluster is locked by {holder}, and whether that process is still running is unknown from here",
             holder,
-            hint=f"make sure that it is not, then take over: --force-unlock {holder.id}",
+            hint=f"make sure that it is not running, then break the stale lock: --force-unlock {holder.id}",
         )
 
     def _locked_in_kernel(self) -> bool:
@@ -193,16 +203,16 @@ class ClusterLock:
         except ValueError:
             raise Permanent(
                 f"the cluster's lock is damaged: {self.path}",
-                hint="make sure that no other talosmith works on the cluster, then remove this file",
+                hint="make sure that no other talosmith changes the cluster, then delete this file",
             ) from None
 
     def _unwritable(self, problem: OSError) -> Permanent:
         return Permanent(
-            f"cannot lock the cluster by {self.path}: {problem.strerror or problem}",
+            f"cannot lock the cluster with {self.path}: {problem.strerror or problem}",
             hint="check the free space and the folder's permissions, or set XDG_STATE_HOME to a local folder",
         )
 
-    # Looking and then taking must not be torn apart by another who does the same; this takes milliseconds.
+    # Reading and replacing the file is one critical section among processes; it takes milliseconds.
 
     @asynccontextmanager
     async def _guard(self) -> AsyncIterator[None]:
@@ -214,8 +224,8 @@ class ClusterLock:
                     return
             if now() > end:
                 raise Permanent(
-                    f"somebody is taking the cluster's lock, and does not come to an end: {self.path}",
-                    hint="look for another talosmith that was stopped (Ctrl-Z), and let it go on or end it",
+                    f"another talosmith has been acquiring the cluster's lock for {_GUARD_WAIT:g} s: {self.path}",
+                    hint="look for a talosmith that was suspended (Ctrl-Z), and continue or end it",
                 )
             await asyncio.sleep(0.01)
 
@@ -245,18 +255,17 @@ class ClusterLock:
 def _held(holder: Holder) -> LockHeld:
     life = holder.life
     hint = "wait for it (--wait), or end it"
+    take_over = f"break the stale lock: --force-unlock {holder.id}"
     if life == "is stopped":
-        go_on = f"let it go on: kill -CONT {holder.pid}"
-        hint = f"it is stopped (Ctrl-Z?); {go_on}; or take over: --force-unlock {holder.id}"
+        hint = f"it is suspended (Ctrl-Z?); continue it: kill -CONT {holder.pid}; or {take_over}"
     elif life == "cannot be seen from here":
         hint = (
-            "wait for it (--wait): its process is on another host or in another PID namespace (container), so it is "
-            "unknown here whether the process still runs; make sure that it does not, then take over: "
-            f"--force-unlock {holder.id}"
+            "wait for it (--wait): its process is on another host or in another PID namespace (container), so "
+            f"whether it is still running is unknown here; make sure that it is not, then {take_over}"
         )
     elif life != "runs":
-        hint = f"its process {life}, but its lock is held; make sure, then take over: --force-unlock {holder.id}"
-    return LockHeld(f"another talosmith works on this cluster: {holder} (lock {holder.id})", holder, hint=hint)
+        hint = f"its process {life}, but the lock is held; make sure that nothing is running, then {take_over}"
+    return LockHeld(f"another talosmith is changing this cluster: {holder} (lock {holder.id})", holder, hint=hint)
 
 
 def _content(path: Path) -> bytes:

@@ -1,14 +1,12 @@
-"""Runs a plan: steps begin as soon as what they need is done, many at once, each told about as it goes.
+"""Runs a plan: steps start as soon as the steps they need are done, many at once, each with events as it goes.
 
-- A step is asked first whether the world is already as it leaves it; if so, nothing is run. After a try that did not
-  end well it is asked again before the next one: what was carried out although the answer got lost has no second
-  effect. While that question cannot be answered nothing is run either.
-- A step's limit covers all of its tries and pauses.
-- A failed step stops what needs it, and nothing else.
-- Nothing begins that could not be told: if a listener fails (the journal's disk is full, say), the run does not
-  begin, or ends at a safe point.
-- Asked to stop, the run begins nothing new. Steps that change nothing end at once, those that pause between two tries
-  too; those in the middle of a change are let finish. Asked again, all are cancelled.
+- Before a step is run, and again before each retry, its `done` is asked: a change that was made although the response
+  got lost is not made twice. While `done` cannot be answered, nothing is run.
+- A step's limit covers all of its attempts and pauses.
+- A failed step stops the steps that need it, and nothing else.
+- If a listener fails (the journal's disk is full, for one), the run does not start, or ends at a safe point.
+- Asked to stop, the run starts no further step. Steps that change nothing, and those that pause before a retry, end
+  at once; those in the middle of a change finish. Asked again, all are cancelled.
 """
 
 from __future__ import annotations
@@ -18,18 +16,19 @@ import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Generic
 
+from talosmith.engine.attempts import Ended, StepAttempts
 from talosmith.engine.failures import explained
 from talosmith.engine.lock import LockLost
 from talosmith.engine.stopping import Stopping
-from talosmith.engine.tries import Ended, Tries
 from talosmith.errors import ExitCode, Permanent, TalosmithError
 from talosmith.events import EventKind, Events
 from talosmith.plan.step import C, Plan, Step
 from talosmith.waiting import running_task
 
-AT_ONCE = 256  # steps; most wait for machines with a connection or two, and a process may have 1,024 files open
+AT_ONCE = 256  # steps; most wait for machines with a connection or two, and a process has up to 1,024 open files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +37,17 @@ class Outcome:
 
     done: tuple[str, ...]
     failed: Mapping[str, TalosmithError]
-    left: tuple[str, ...]  # not begun, or not finished
-    changed: tuple[str, ...] = ()  # those of `done` that had something to do
-    stopped: bool = False  # it was asked to stop, or had to, and something is left
-    interrupted: bool = False  # it was asked twice
-    problem: TalosmithError | None = None  # why it had to stop, if it was no step's fault
+    left: tuple[str, ...]  # not started, or not finished
+    changed: tuple[str, ...] = ()  # those of `done` that changed something
+    stopped: bool = False  # the run was asked to stop, or had to, and steps are left
+    interrupted: bool = False  # the run was asked to stop twice
+    problem: TalosmithError | None = None  # why the run had to stop, if no step was the cause
 
     @property
     def exit_code(self) -> ExitCode:
         if self.interrupted:
             return ExitCode.INTERRUPTED
-        if self.failed:  # an error with a code of its own is worth more than the general one
+        if self.failed:  # an error with an exit code of its own says more than the general one
             codes = (error.exit_code for error in self.failed.values())
             return next((code for code in codes if code != ExitCode.FAILED), ExitCode.FAILED)
         if self.problem is not None and self.problem.exit_code != ExitCode.FAILED:
@@ -67,28 +66,37 @@ async def run(
     *,
     stopping: Stopping | None = None,
     at_once: int = AT_ONCE,
-    may_write: Callable[[], None] = lambda: None,
+    check_lock: Callable[[], None] = lambda: None,
     limit: float = math.inf,
+    labels: Mapping[str, str] = MappingProxyType({}),
 ) -> Outcome:
-    """Run `plan`. `may_write` is asked before each step and raises if somebody else has taken over the cluster.
+    """Run `plan`. `check_lock` is called before each step and raises if another process has taken over the lock.
 
-    `limit` is for steps that would give themselves more seconds than that.
+    `limit`: seconds, for steps whose own limit is longer. `labels` are recorded with the start of the run: its id.
 
-    Errors of steps are in the outcome. What is raised came before any step: the plan is blocked, or nobody listens.
+    Errors of steps are in the outcome. An error that is raised came before any step: the plan is blocked, or a
+    listener failed.
     """
     if plan.blocked:
-        raise Permanent(f"this plan must not be run: {'; '.join(plan.blocked)}")
-    one = _Run(plan, context, events, stopping or Stopping(), at_once, may_write, limit)
-    about = {"operation": plan.operation, "cluster": plan.cluster, "plan": _told(plan), "digest": plan.digest}
+        raise Permanent(f"plan is blocked: {'; '.join(map(str, plan.blocked))}")
+    one = _Run(plan, context, events, stopping or Stopping(), at_once, check_lock, limit)
+    about = {
+        **labels,
+        "operation": plan.operation,
+        "cluster": plan.cluster,
+        "plan": _steps_data(plan),
+        "digest": plan.digest,
+    }
     try:
         if one.tell("run-started", "", None, **about):
             await one.run()
-    finally:  # also if whoever called us is cancelled
+    finally:  # also if the caller is cancelled
         outcome = one.outcome()
         heard = one.tell(
             "run-finished",
             str(outcome.problem or ""),
             outcome=outcome.word,
+            exit_code=int(outcome.exit_code),
             done=list(outcome.done),
             failed=list(outcome.failed),
             left=list(outcome.left),
@@ -98,7 +106,7 @@ async def run(
     return outcome if heard else one.outcome()
 
 
-def _told(plan: Plan[Any]) -> dict[str, dict[str, Any]]:
+def _steps_data(plan: Plan[Any]) -> dict[str, dict[str, Any]]:
     return {
         step.key: {
             "title": step.action.describe(),
@@ -115,11 +123,11 @@ def _told(plan: Plan[Any]) -> dict[str, dict[str, Any]]:
 
 @dataclass(slots=True)
 class _Running:
-    """A step that has begun, or will in the next moment. A task that is cancelled before that never begins at all."""
+    """A step that has started, or is about to. A task that is cancelled before that never starts."""
 
-    harmless: bool  # it changes nothing
+    harmless: bool  # the step changes nothing
     task: asyncio.Task[None] | None = None
-    cancels: int = 0  # ours; the task counts all
+    cancels: int = 0  # by the run itself; the task counts all
 
     def cancel(self) -> None:
         if self.task is not None:
@@ -132,7 +140,7 @@ class _Running:
 
 
 class _Run(Generic[C]):
-    """What is known while a plan is run. Everything happens in one thread; each step is a task of one group."""
+    """State of a run. Everything happens in one thread; each step is a task of one group."""
 
     def __init__(
         self,
@@ -141,7 +149,7 @@ class _Run(Generic[C]):
         events: Events,
         stopping: Stopping,
         at_once: int,
-        may_write: Callable[[], None],
+        check_lock: Callable[[], None],
         limit: float,
     ) -> None:
         self._context = context
@@ -149,17 +157,17 @@ class _Run(Generic[C]):
         self._events = events
         self._stopping = stopping
         self._at_once = at_once
-        self._may_write = may_write
+        self._check_lock = check_lock
         self._limit = limit
         self._problem: TalosmithError | None = None
-        self._cut = False  # nothing more may begin
+        self._cut = False  # no further step may start
         self.begun = False
-        self._done: dict[str, bool] = {}  # by key: whether it had something to do
+        self._done: dict[str, bool] = {}  # by key: whether the step changed something
         self._failed: dict[str, TalosmithError] = {}
         self._skipped: set[str] = set()
         self._wanting: dict[str, list[int]] = {}  # by key: the steps that need it
         self._unmet: list[int] = []  # by position: how many needs are not done
-        self._ready: list[int] = []  # a heap: what stands first in the plan begins first
+        self._ready: list[int] = []  # a heap: what is first in the plan starts first
         self._running: dict[str, _Running] = {}
         self._group = asyncio.TaskGroup()
         for position, step in enumerate(self._steps):
@@ -198,7 +206,7 @@ class _Run(Generic[C]):
         )
 
     def tell(self, kind: EventKind, text: str = "", step: Step[Any] | None = None, **data: Any) -> bool:
-        """Whether all have heard it. The first time that somebody has not, the run is brought to its end."""
+        """Emit an event; whether all listeners took it. The first failure of a listener ends the run."""
         try:
             if step is None:
                 self._events.emit(kind, text, **data)
@@ -216,23 +224,23 @@ class _Run(Generic[C]):
         return True
 
     def _taken_over(self) -> LockLost | None:
-        """That somebody else works here by now tells more than what came of it, such as another's journal."""
+        """A lock that was taken over is the cause; an error of the journal is then only its consequence."""
         try:
-            self._may_write()
+            self._check_lock()
         except LockLost as lost:
             return lost
         except Exception:
             return None
         return None
 
-    # Beginning
+    # Starting
 
     @property
     def _halted(self) -> bool:
         return self._stopping.wanted or self._problem is not None or self._cut
 
     def _begin(self) -> None:
-        """Begin what may begin; end the run if nothing is left to wait for."""
+        """Start the steps that are ready; end the run if no step is running."""
         while self._ready and len(self._running) < self._at_once and not self._halted:
             step = self._steps[heapq.heappop(self._ready)]
             running = self._running[step.key] = _Running(harmless=not step.action.calls())
@@ -246,7 +254,7 @@ class _Run(Generic[C]):
         begun = not self._halted
         try:
             if begun and self.tell("step-started", step=step):
-                tries = Tries(step, self._context, self.tell, self._stopping, self._may_write, self._limit)
+                tries = StepAttempts(step, self._context, self.tell, self._stopping, self._check_lock, self._limit)
                 ended = await tries.until_ended()
         except asyncio.CancelledError:
             if not running.cancels or running.cancelled_by_others:
@@ -255,7 +263,7 @@ class _Run(Generic[C]):
             self._cut = True
             raise
         finally:
-            self._cut = self._cut or running.cancelled_by_others  # with whoever called us
+            self._cut = self._cut or running.cancelled_by_others  # with the caller
             del self._running[step.key]
             if begun:
                 self._settle(step, ended)
@@ -281,12 +289,12 @@ class _Run(Generic[C]):
         self._failed[step.key] = error
         self.tell("step-failed", str(error), step, hint=error.hint)
         self._skip(self._wanting[step.key], step.key)
-        if isinstance(error, LockLost):  # somebody else is at work; whatever we still do is in their way
+        if isinstance(error, LockLost):  # another process changes the cluster: everything stops now
             self._cut = True
             self._cancel()
 
     def _skip(self, positions: Iterable[int], because: str) -> None:
-        """All that needs a failed step, directly or not; each is told about once, in the order of the plan."""
+        """Skip all steps that need a failed one, directly or not; one event each, in the order of the plan."""
         heap = sorted(positions)
         while heap:
             position = heapq.heappop(heap)
@@ -297,7 +305,7 @@ class _Run(Generic[C]):
                 for wanting in self._wanting[step.key]:
                     heapq.heappush(heap, wanting)
 
-    # Being stopped
+    # Stopping
 
     async def _watch(self) -> None:
         await self._stopping.until_wanted()
@@ -307,7 +315,7 @@ class _Run(Generic[C]):
         self._cancel()
 
     def _halt(self) -> None:
-        """Cut short what changes nothing."""
+        """Cancel the steps that change nothing."""
         for running in self._running.values():
             if running.harmless:
                 running.cancel()

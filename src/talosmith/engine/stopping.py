@@ -1,7 +1,7 @@
-"""How a run is asked to stop, by Ctrl-C or by whoever else may.
+"""How a run is asked to stop: by Ctrl-C, another signal, or the caller.
 
-Asked once, no new step begins and the run ends at a safe point. Asked twice, what runs is cancelled. A third Ctrl-C
-ends the process on the spot, as `kill -9` would: all that is on disk survives that, so nobody is ever trapped.
+Asked once, no further step starts and the run ends at a safe point. Asked twice, running steps are cancelled. A third
+Ctrl-C ends the process immediately, as `kill -9` would: everything on disk survives that, so it is always possible.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopping:
-    """To be asked within one event loop; signals come in by `on_signals`."""
+    """Used within one event loop; signals arrive by `on_signals`."""
 
     def __init__(self) -> None:
         self._wanted = asyncio.Event()
@@ -27,7 +27,7 @@ class Stopping:
         self._given_up = False
 
     def ask(self) -> None:
-        """Once: at a safe point. Again: at once."""
+        """Once: stop at a safe point. Again: stop immediately."""
         (self._urgent if self._wanted.is_set() else self._wanted).set()
 
     @property
@@ -36,11 +36,11 @@ class Stopping:
 
     @property
     def ending(self) -> bool:
-        """Nothing new is to begin: somebody wants it so, or the run cannot go on."""
+        """No further step may start: the run was asked to stop, or cannot continue."""
         return self.wanted or self._given_up
 
     def give_up(self) -> None:
-        """The run itself comes to its end; nobody has asked for it."""
+        """The run ends by itself, without having been asked to stop."""
         self._given_up = True
 
     @property
@@ -56,7 +56,7 @@ class Stopping:
     @classmethod
     @asynccontextmanager
     async def on_signals(cls) -> AsyncIterator[Self]:
-        """For the time of a run: while it lasts, a signal does nothing but ask.
+        """For the duration of a run: a signal only asks to stop.
 
         A signal that was ignored before (`nohup`, a background job) stays ignored. Outside the main thread there are
         no signals; there the run is stopped by `ask` alone.
@@ -65,20 +65,20 @@ class Stopping:
         if threading.current_thread() is not threading.main_thread():
             yield stopping
             return
-        heard = _Heard(stopping)
+        handler = _SignalHandler(stopping)
         before = {number: signal.getsignal(number) for number in SIGNALS}
         taken = [number for number in SIGNALS if before[number] not in (signal.SIG_IGN, None)]
         try:
             for number in taken:
-                signal.signal(number, heard)
+                signal.signal(number, handler)
             yield stopping
         finally:
             for number in taken:
                 signal.signal(number, before[number])
 
 
-class _Heard:
-    """The handler. It runs between any two lines of the main thread, so all it does is pass the word on."""
+class _SignalHandler:
+    """It runs between any two lines of the main thread, so it only schedules the request in the event loop."""
 
     def __init__(self, stopping: Stopping) -> None:
         self._ask = stopping.ask
@@ -87,7 +87,7 @@ class _Heard:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         self._times += 1
-        if self._times > 2:  # perhaps the loop does not turn any more
+        if self._times > 2:  # the event loop may hang
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         else:

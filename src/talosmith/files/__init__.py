@@ -1,8 +1,8 @@
 """Files of ours: only their owner may read them, and they are whole or not there.
 
-Every file is born with mode 0600 whatever the umask, under a name that nobody can have prepared (no symbolic link is
-followed, no file is reused), and is on disk before it takes the place of an older one. Errors are the system's own;
-callers say what they mean.
+Every file is born with mode 0600 whatever the umask, under a name that no other process can prepare (no symbolic link
+is followed, no file is reused), and is on disk before it replaces an older one. Errors are the system's own; callers
+say what they mean.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def replace_and_keep(path: Path, data: bytes, lock: int | None = None) -> int:
-    """Like `replace_file`; the new file comes back open, and locked (`fcntl.LOCK_…`) before anybody can see it."""
+    """Like `replace_file`; the new file comes back open, and locked (`fcntl.LOCK_…`) before it is visible."""
     with _folder(path) as folder:
         temporary = f".{path.name}.{secrets.token_hex(8)}.tmp"
         descriptor = _create(temporary, data, folder)
@@ -51,7 +51,7 @@ def create_file(path: Path, data: bytes) -> None:
 
 
 def make_private_folder(path: Path) -> None:
-    """Make `path` and what is missing above it, each for the owner alone."""
+    """Create `path` and missing folders above it, each with mode 0700."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)

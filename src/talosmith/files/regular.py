@@ -1,4 +1,4 @@
-"""Reads the files that people put into an inventory's folder: regular ones only, and says what another kind is.
+"""Reads files of an inventory's folder: regular files only; an error names any other kind.
 
 A pipe would be waited for without end, and a link that leads nowhere is not a file that was never written.
 """
@@ -57,7 +57,7 @@ def _trouble(path: Path, wrong: OSError) -> FileTrouble:
         if path.is_symlink():
             what = f"is a symbolic link to {path.readlink()}, which does not exist"
             return FileTrouble(what, fix="correct the link, or remove it")
-        return FileTrouble("does not exist", fix="make one with `talosmith init`", missing=True)
+        return FileTrouble("does not exist", fix="create one with `talosmith init`", missing=True)
     return FileTrouble(f"cannot be read: {wrong.strerror}")
 
 

@@ -1,4 +1,4 @@
-"""Files that hold secrets, as `files` writes them, with errors that say what to do."""
+"""Files that contain secrets, as `files` writes them, with errors that have a fix."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ def write_secret(path: Path, data: bytes) -> None:
 
 
 def create_secret(path: Path, data: bytes) -> None:
-    """Put `data` into a new file; one that is there already is an error and stays as it is."""
+    """Put `data` into a new file; an existing file is an error and stays unchanged."""
     with _explained(path):
         files.create_file(path, data)
 
 
 def make_private_folder(path: Path) -> None:
-    """Make `path` and what is missing above it, each for the owner alone."""
+    """Create `path` and missing folders above it, each with mode 0700."""
     try:
         files.make_private_folder(path)
     except OSError as problem:
         raise SecretsError(
-            f"cannot make the folder {path}: {problem.strerror}", hint="check who owns the folder above it"
+            f"cannot create the folder {path}: {problem.strerror}",
+            hint="check the permissions of the folder above it",
         ) from problem
 
 
@@ -43,8 +44,8 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except FileExistsError:
         raise SecretsError(
-            f"{path} is there already and is not overwritten",
-            hint="use it, or move it away first",
+            f"{path} already exists and is not overwritten",
+            hint="use it, or move it first",
         ) from None
     except OSError as problem:
         raise SecretsError(

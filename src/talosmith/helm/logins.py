@@ -26,7 +26,7 @@ def default_files() -> list[Path]:
 
 
 def read(files: list[Path]) -> dict[str, Credentials]:
-    """The logins by host; a file that is not there holds none."""
+    """The logins by host; a file that does not exist holds none."""
     found: dict[str, Credentials] = {}
     for path in files:
         if path.is_file():

@@ -1,4 +1,4 @@
-"""How a chart's values come together: the user's win, null takes a default away, subcharts see their own part.
+"""How a chart's values come together: the user's win, null removes a default, subcharts see their own part.
 
 `coalesce` is what a chart is rendered with; `merge` keeps nulls, for values that are to be merged once more.
 """

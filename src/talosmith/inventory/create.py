@@ -1,11 +1,13 @@
-"""Writes a new inventory: short commented files that are valid as they stand, and nothing over what is there."""
+"""Creates a new inventory: short commented files that are valid, and no file that exists is overwritten."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from talosmith.errors import TalosmithError, UsageError
 from talosmith.inventory.json_schema import editor_schema
@@ -14,8 +16,9 @@ from talosmith.inventory.sources import CLUSTER_FILE, NODES_FILE
 from talosmith.inventory.starter import NewInventory, cluster_text, nodes_text
 
 SCHEMA_FOLDER = ".talosmith"
+_PARTS: tuple[Literal["cluster", "nodes"], ...] = ("cluster", "nodes")
 IGNORED = """\
-# What talosmith writes with keys in it. secrets.sops.yaml is encrypted and belongs into the repository.
+# Files with secrets in the clear. secrets.sops.yaml is encrypted: commit it.
 talosconfig
 kubeconfig
 rendered/
@@ -27,14 +30,9 @@ age.key
 
 
 def create(folder: Path, answers: NewInventory) -> list[Path]:
-    """Writes the files and returns their paths; refuses before the first one if any is there or would be wrong."""
+    """Write the files and return their paths; refuse before the first one if one exists or would be wrong."""
+    refuse_existing(folder)
     files = _files(answers)
-    for name in files:
-        if os.path.lexists(folder / name):
-            raise TalosmithError(
-                f"{folder / name} is already there",
-                hint="nothing was written; choose another folder with `talosmith init FOLDER`",
-            )
     _try_out(files)
     written = []
     for name, text in files.items():
@@ -47,17 +45,36 @@ def create(folder: Path, answers: NewInventory) -> list[Path]:
     return [*written, ignore] if ignore else written
 
 
+def refuse_existing(folder: Path) -> None:
+    """Raise if a file of the inventory exists already."""
+    for name in (CLUSTER_FILE, NODES_FILE, *(f"{SCHEMA_FOLDER}/{part}.schema.json" for part in _PARTS)):
+        if os.path.lexists(folder / name):
+            raise TalosmithError(
+                f"{folder / name} already exists",
+                hint="nothing was written; choose another folder with `talosmith init FOLDER`",
+            )
+
+
+def next_command(folder: Path, *, built: bool, has_secrets: bool) -> str:
+    """What to type after the inventory is created."""
+    where = "" if folder == Path() else f" -i {shlex.quote(str(folder))}"
+    if not has_secrets:
+        return f"talosmith secrets init{where}"
+    return f"talosmith plan{where}" if built else f"talosmith render configs{where} --out rendered"
+
+
 def _files(answers: NewInventory) -> dict[str, str]:
     return {
         CLUSTER_FILE: cluster_text(answers),
         NODES_FILE: nodes_text(answers),
-        f"{SCHEMA_FOLDER}/cluster.schema.json": json.dumps(editor_schema("cluster"), indent=1) + "\n",
-        f"{SCHEMA_FOLDER}/nodes.schema.json": json.dumps(editor_schema("nodes"), indent=1) + "\n",
+        **{
+            f"{SCHEMA_FOLDER}/{part}.schema.json": json.dumps(editor_schema(part), indent=1) + "\n" for part in _PARTS
+        },
     }
 
 
 def _try_out(files: dict[str, str]) -> None:
-    """The answers may be wrong; that is found where nothing of the user's can be harmed."""
+    """Raise if the inventory would be wrong, before a file of the user's is touched."""
     with tempfile.TemporaryDirectory(prefix="talosmith-init-") as scratch:
         for name in (CLUSTER_FILE, NODES_FILE):
             (Path(scratch) / name).write_text(files[name], encoding="utf-8")
@@ -66,11 +83,11 @@ def _try_out(files: dict[str, str]) -> None:
     if wrong:
         said = "; ".join(problem.what for problem in wrong)
         hints = "; ".join(dict.fromkeys(problem.fix for problem in wrong if problem.fix))
-        raise UsageError(f"these answers do not make a cluster: {said}", hint=hints)
+        raise UsageError(f"the inventory would not be valid: {said}", hint=hints)
 
 
 def _ignore(folder: Path) -> Path | None:
-    """`.gitignore` gets the lines it lacks; what stands in it stays."""
+    """Add the missing lines to `.gitignore`; the others stay."""
     path = folder / ".gitignore"
     present = path.read_text(encoding="utf-8") if path.exists() else ""
     missing = [line for line in IGNORED.splitlines() if line not in present.splitlines()]

@@ -100,7 +100,7 @@ def _words(error: ErrorDetails, path: Path) -> tuple[str, str, str]:
             fix = "write true or false"
         elif wanted == "text" and isinstance(error["input"], int | float):
             fix = "put it in quotes"
-        return f"{name}: {wanted} is expected here", "", fix
+        return f"{name}: expected {wanted}", "", fix
     if kind in ("greater_than_equal", "less_than_equal"):
         bound = context.get("ge", context.get("le"))
         side = "at least" if kind == "greater_than_equal" else "at most"
@@ -111,7 +111,7 @@ def _words(error: ErrorDetails, path: Path) -> tuple[str, str, str]:
         return f"{name}: `{error['input']}` is not one of {context['expected']}", "", fix
     if kind == "string_pattern_mismatch":
         return (
-            f"{name}: `{str(error['input'])[:80]}` does not have the right form",
+            f"{name}: `{str(error['input'])[:80]}` has an invalid format",
             "",
             f"it must match {context['pattern']}",
         )
@@ -154,6 +154,6 @@ def _example(key: str) -> str:
         "talos_version": f"for example talos_version: {RECOMMENDED.latest}",
         "kubernetes_version": f"for example kubernetes_version: {RECOMMENDED.kubernetes}",
         "cluster_name": "for example cluster_name: dev",
-        "name": "every node of a list has a name",
+        "name": "every node of a list needs a name",
     }
     return examples.get(key, f"add `{key}`")

@@ -1,4 +1,4 @@
-"""What resolving and the rules have to say: about which part of the inventory, not yet about which line."""
+"""Findings of resolving and the rules: with the path in the inventory, not yet with the line."""
 
 from __future__ import annotations
 

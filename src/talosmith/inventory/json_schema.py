@@ -1,4 +1,4 @@
-"""The inventory's JSON Schema: for editors, and for telling which keys are known at a place."""
+"""The inventory's JSON Schema: for editors, and for looking up which keys are known at a path."""
 
 from __future__ import annotations
 

@@ -27,12 +27,13 @@ _IDENTITY = {"name", "ip", "mac_addr", "vmid"}  # another node may be found the 
 
 @dataclass
 class Report:
-    """What checking an inventory found: the cluster if there is one, and all problems."""
+    """The result of checking an inventory: the cluster if it is valid, and all problems."""
 
     file: str
     problems: list[Problem] = field(default_factory=list)
     resolved: Resolved | None = None
     merged: Merged | None = None
+    paths: dict[Problem, Path] = field(default_factory=dict, repr=False)  # which key of the inventory each is about
 
     @property
     def cluster(self) -> Cluster:
@@ -48,6 +49,10 @@ class Report:
         return list(origins(self.resolved, self.merged))
 
     @property
+    def warnings(self) -> list[Problem]:
+        return [problem for problem in self.problems if problem.severity == "warning"]
+
+    @property
     def valid(self) -> bool:
         return all(problem.severity != "error" for problem in self.problems)
 
@@ -57,22 +62,31 @@ def load(inventory: str | os.PathLike[str] | None = None, environment: str | Non
     return check(inventory, environment).cluster
 
 
-def check(inventory: str | os.PathLike[str] | None = None, environment: str | None = None) -> Report:
-    """Everything there is to say about an inventory. Nothing is written."""
+def check(
+    inventory: str | os.PathLike[str] | None = None, environment: str | None = None, *, machines: bool = False
+) -> Report:
+    """Every problem of an inventory, and its cluster. Nothing is written.
+
+    `machines`: the caller works with machines, so a provider that is not built is an error instead of a warning.
+    """
     cluster_file = find(inventory, environment)
-    sources = read(cluster_file)
-    report = Report(shown(cluster_file))
+    return check_sources(read(cluster_file), shown(cluster_file), machines=machines)
+
+
+def check_sources(sources: Sources, name: str, *, machines: bool = False) -> Report:
+    """The same, of an inventory that is read already."""
+    report = Report(name)
     merged = Merged(sources)
-    # Without all of the files, what is missing from the rest is no news.
+    # Where a file cannot be read, values missing from the rest are not reported.
     if not sources.problems:
         report.merged = merged
-        _check_content(report, merged)
+        _check_content(report, merged, machines=machines)
     report.problems[:0] = _with_lines(sources)
     report.problems = sorted(dict.fromkeys(report.problems), key=_order)
     return report
 
 
-def _check_content(report: Report, merged: Merged) -> None:
+def _check_content(report: Report, merged: Merged, *, machines: bool) -> None:
     inventory, wrong = _form(report, merged)
     if inventory is None:
         return
@@ -84,7 +98,7 @@ def _check_content(report: Report, merged: Merged) -> None:
         if whole:
             _tell(report, merged, unresolvable.findings)
         return
-    found = list(rules.check(resolved, only_certain=not whole))
+    found = list(rules.check(resolved, only_certain=not whole, machines=machines))
     if whole:
         names = {node.name for node in resolved.cluster.nodes}
         found += patches.unused(names)
@@ -103,6 +117,7 @@ def _form(report: Report, merged: Merged) -> tuple[Inventory | None, list[Path]]
     except ValidationError as invalid:
         wrong = list(explain(invalid, merged))
     report.problems += [problem for _, problem in wrong]
+    report.paths |= {problem: path for path, problem in wrong}
     rest = merged.data
     for path, _ in wrong:
         rest = _without(rest, path)
@@ -113,7 +128,7 @@ def _form(report: Report, merged: Merged) -> tuple[Inventory | None, list[Path]]
 
 
 def _stands(finding: Finding, wrong: list[Path], merged: Merged) -> bool:
-    """Whether a finding is true whatever the wrong values were meant to be: it is about one that is given."""
+    """Whether a finding holds whatever the invalid values should be: it is about an explicit value."""
     given = path_in_files(finding.path, merged.data)
     if not given or given[-1] != finding.path[-1]:
         return False
@@ -137,7 +152,9 @@ def _without(data: Any, path: Path) -> Any:
 def _tell(report: Report, merged: Merged, findings: list[Finding]) -> None:
     for finding in findings:
         path = path_in_files(finding.path, merged.data)
-        report.problems.append(merged.problem(finding.severity, path, finding.what, finding.why, finding.fix))
+        problem = merged.problem(finding.severity, path, finding.what, finding.why, finding.fix)
+        report.problems.append(problem)
+        report.paths[problem] = finding.path
 
 
 def _with_lines(sources: Sources) -> list[Problem]:

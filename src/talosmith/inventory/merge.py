@@ -1,4 +1,4 @@
-"""Layers of an inventory become one mapping, and every value still knows the file and line it came from.
+"""Merges the layers of an inventory into one mapping that keeps the file and line of every value.
 
 Maps merge, lists and scalars replace. Within one folder `cluster.yaml` and `nodes.yaml` share a namespace: a
 top-level key stands in one of them.
@@ -43,7 +43,7 @@ class Merged:
         return [document for layer in reversed(self.sources.layers) for document in layer.documents]
 
     def file_of(self, path: Path) -> Document | None:
-        """The file that gives the value at `path`, or what comes nearest above it."""
+        """The file that sets the value at `path`, or the nearest one above it."""
         holders = [(document, document.data) for document in self._documents]
         for step in path:
             below: list[tuple[Document, Any]] = []
@@ -52,7 +52,7 @@ class Merged:
                     continue
                 below.append((document, value[step]))
                 if not isinstance(value[step], dict):
-                    break  # a list or scalar hides what the layers below say
+                    break  # a list or scalar hides the layers below
             if not below:
                 break
             holders = below
@@ -123,6 +123,6 @@ def has(value: Any, step: str | int) -> bool:
 
 def _given_in_both(key: str, first: Document, second: Document) -> Problem:
     line, column = second.locate((key,), of_key=True)
-    what = f"`{key}` is given here and in {first.file}"
+    what = f"`{key}` is set here and in {first.file}"
     problem = Problem("error", what, fix="keep one of the two", file=second.file, line=line, column=column)
     return show_line(problem, second)

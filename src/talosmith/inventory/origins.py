@@ -109,7 +109,7 @@ def _node(node: Node, place: Place, resolved: Resolved, merged: Merged) -> Itera
 
 
 def _chosen(place: Place, resolved: Resolved) -> Any:
-    """What the inventory says of the disk to install on, if it is that and not a size."""
+    """The install disk that the inventory selects; None where `disk` is a size."""
     if place.of("disk_selector")[-1] == "disk_selector":
         return place.own.disk_selector if place.gives("disk_selector") and place.own else place.group.disk_selector
     return install_disk_of(place.own.disk if place.gives("disk") and place.own else place.group.disk)

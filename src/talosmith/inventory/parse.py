@@ -25,7 +25,7 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000100
 
 @dataclass
 class Document:
-    """One file: its data, and the place of every value in it once somebody asks."""
+    """One file: its data, and the place of every value, looked up on demand."""
 
     file: str
     text: str
@@ -62,13 +62,13 @@ class Document:
 
 
 def decode(content: bytes, file: str) -> str:
-    """UTF-8 text, or an error that says where it is not."""
+    """UTF-8 text; an error has the place of the first byte that is not."""
     if len(content) > MAX_BYTES:
         raise Unreadable(
             Problem(
                 "error",
                 f"the file is larger than {MAX_BYTES // 1024**2} MiB",
-                fix="is this the right file? an inventory of 10,000 nodes is smaller",
+                fix="check the file: an inventory of 10,000 nodes is smaller",
                 file=file,
             )
         )

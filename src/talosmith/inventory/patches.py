@@ -17,7 +17,7 @@ from talosmith.model.cluster import Patch
 
 
 class PatchFiles:
-    """Gives the patches of a scope as they are applied: files by name, extended layers first, then entries."""
+    """The patches of a scope in the order they are applied: files by name, extended layers first, then entries."""
 
     def __init__(self, merged: Merged) -> None:
         self._merged = merged
@@ -42,7 +42,7 @@ class PatchFiles:
             if name != scope and name not in names:
                 close = get_close_matches(name, names, n=1)
                 fix = f"did you mean patches/nodes/{close[0]}.yaml?" if close else "rename or remove it"
-                what = f"{documents[0].file}: there is no node `{name}`"
+                what = f"{documents[0].file}: the cluster has no node `{name}`"
                 yield Finding("error", (), what, "the patch would never be applied", fix)
 
     def not_applied(self, names: set[str]) -> Iterator[Problem]:

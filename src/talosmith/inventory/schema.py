@@ -1,4 +1,4 @@
-"""What may stand in an inventory. The names are those of the files people write; resolving gives them meaning."""
+"""The keys of an inventory and their types."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Vmid = Annotated[int, Field(ge=100, le=999_999_999)]
 
 
 class NodeSettings(Section):
-    """What can be said of one node, or of all nodes of a role at once."""
+    """Settings of one node, or of all nodes of a role."""
 
     cpu: Annotated[int, Field(ge=1, le=1024)] | None = None
     """virtual CPUs"""
@@ -82,14 +82,14 @@ class NodeSettings(Section):
     """LUKS2 with keys in the TPM, for STATE and EPHEMERAL"""
     kernel_modules: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]] | None = None
     interface: Interface | None = None
-    """network card, by name; by its MAC address if left out"""
+    """network interface, by name; by its MAC address if left out"""
     bond: Bond | None = None
-    """several network cards as one, instead of `interface`"""
+    """several network interfaces as one, instead of `interface`"""
     routes: list[Route] | None = None
     """besides the default route"""
     mtu: Mtu | None = None
     vlan: Vlan | None = None
-    """tag that the node itself puts on its traffic"""
+    """VLAN tag that the node adds to its traffic"""
     volumes: list[Volume] | None = None
     """mounted at /var/mnt/<name>, from further disks"""
     labels: dict[LabelKey, LabelValue] | None = None
@@ -100,13 +100,13 @@ class NodeSettings(Section):
 
 
 class NodeOverride(NodeSettings):
-    """What one counted node has of its own."""
+    """Settings of one counted node."""
 
     ip: Address | None = None
     mac_addr: Mac | None = None
     vmid: Vmid | None = None
     fingerprint: Fingerprint | None = None
-    """of the certificate that the machine shows in maintenance mode, from its console; then no other is taken"""
+    """of the certificate that the machine presents in maintenance mode, from its console; others are refused"""
 
 
 class NodeEntry(NodeOverride):
@@ -116,11 +116,11 @@ class NodeEntry(NodeOverride):
 
 
 class NodeGroup(NodeSettings):
-    """All nodes of a role: a number of them, or a list. What else is said here holds for each."""
+    """All nodes of a role: a number of them, or a list. Further settings apply to each."""
 
     count: Annotated[int, Field(ge=0, le=50_000)] | None = None
     name_prefix: NamePrefix | None = None
-    """what counted nodes' names begin with; `cp-` and `w-` if left out"""
+    """prefix of counted nodes' names; `cp-` and `w-` if left out"""
     overrides: dict[str, NodeOverride] = {}
     """by name, for single counted nodes"""
     nodes: list[NodeEntry] | None = None
@@ -158,14 +158,14 @@ class NetworkSection(Section):
     dns_servers: list[Address] = []
     ntp_servers: list[Host] = []
     cp_ip_offset: Annotated[int, Field(ge=1)] = 10
-    """the first control plane's address, counted from the start of node_cidr"""
+    """offset of the first control plane's address in node_cidr"""
     worker_ip_offset: Annotated[int, Field(ge=1)] = 20
     vip: Address | None = None
-    """floating address of the Kubernetes API, held by one control plane at a time"""
+    """virtual IP of the Kubernetes API, held by one control plane at a time"""
     endpoint: Annotated[str, AfterValidator(_endpoint)] | None = None
     """where the Kubernetes API is reached; the VIP, or the only control plane, if left out"""
     cert_sans: list[Host] = []
-    """further names in the API's certificate"""
+    """additional SANs of the API certificates"""
     pod_cidr: Network = Field(default="10.244.0.0/16", validate_default=True)
     svc_cidr: Network = Field(default="10.96.0.0/12", validate_default=True)
     mtu: Mtu | None = None
@@ -180,12 +180,12 @@ class Inventory(Services):
     """A Talos cluster: its versions, networks, machines and services."""
 
     extends: str | None = None
-    """folder of the inventory that this one changes, for example `../base`"""
+    """folder of the inventory that this one extends, for example `../base`"""
     cluster_name: Name
     talos_version: FullVersion
     kubernetes_version: FullVersion
     mac_index: Annotated[int, Field(ge=0, le=255)] = 0
-    """fifth byte of the MAC addresses made here; clusters on one network need different ones"""
+    """fifth byte of generated MAC addresses; clusters on one network need different ones"""
     network: NetworkSection = NetworkSection()  # whose defaults are read from text
     controlplane: Nodes = NodeGroup.model_construct()
     workers: Nodes = NodeGroup.model_construct()

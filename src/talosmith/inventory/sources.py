@@ -67,7 +67,7 @@ def find(inventory: str | os.PathLike[str] | None, environment: str | None = Non
             raise _nothing_in(folder / "inventory", None)
     raise UsageError(
         f"no {CLUSTER_FILE} here or in any folder above" + (f" for `{environment}`" if environment else ""),
-        hint="name one with -i FOLDER, or make one with `talosmith init`",
+        hint="name one with -i FOLDER, or create one with `talosmith init`",
     )
 
 
@@ -127,7 +127,7 @@ def _nothing_in(folder: Path, environment: str | None) -> UsageError:
     names = _environments(folder) or _environments(folder / "inventory")
     what = f"no {CLUSTER_FILE} in {shown(folder)}" + (f" for `{environment}`" if environment else "")
     choices = ", ".join(names)
-    hint = f"choose one with -e: {choices}" if names else "make one with `talosmith init`"
+    hint = f"choose one with -e: {choices}" if names else "create one with `talosmith init`"
     return UsageError(what, hint=hint)
 
 
@@ -165,16 +165,16 @@ def _extended(sources: Sources, main: Document, file: Path, root: Path, seen: li
         return None  # the schema says what is wrong with it
     path = Path(os.path.normpath(file.parent / name))
     if escapes(path, root, name.removeprefix("../")):
-        what = f"`extends: {name}` leads out of the folder that holds the inventories"
+        what = f"`extends: {name}` is outside of the folder that contains the inventories"
         sources.problems.append(_with(at, what=what, fix="name a folder beside this one, for example ../base"))
         return None
     target = path / CLUSTER_FILE if is_folder(path) else path
     if os.path.realpath(target) in seen or len(seen) > MAX_EXTENDS:
-        what = f"`extends: {name}` comes back to an inventory that extends this one"
+        what = f"`extends: {name}` is a cycle: that inventory extends this one"
         sources.problems.append(_with(at, what=what, fix="an inventory cannot extend itself"))
         return None
     if not os.path.lexists(target):
-        sources.problems.append(_with(at, what=f"`extends: {name}`: there is no {shown(target)}"))
+        sources.problems.append(_with(at, what=f"`extends: {name}`: {shown(target)} does not exist"))
         return None
     return target
 

@@ -1,4 +1,4 @@
-"""The text of a new inventory: what a person would write, with the comments they would wish for."""
+"""The text of a new inventory: as written by hand, with comments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SAFE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9./:+@!_-]*[A-Za-z0-9/])?\Z")
 
 @dataclass(frozen=True)
 class NewInventory:
-    """The answers a new inventory is made of; None where the provider's default is good."""
+    """The answers for a new inventory; None: the provider's default."""
 
     name: str = "demo"
     provider: str = "lab"
@@ -40,7 +40,7 @@ def cluster_text(answers: NewInventory) -> str:
     return (
         _COMPLETION.format(part="cluster")
         + f"""\
-# The cluster {_quoted(answers.name)}. Check it with `talosmith validate`, look at it with `talosmith show`.
+# The cluster {_quoted(answers.name)}: `talosmith validate` checks it, `talosmith show` shows all resolved values.
 cluster_name: {_quoted(answers.name)}
 
 # renovate: datasource=github-releases depName=siderolabs/talos
@@ -56,9 +56,6 @@ network:
 {_PROVIDERS[answers.provider](answers)}
 # image:
 #   extensions: [siderolabs/qemu-guest-agent]
-
-# addons:
-#   metrics-server: true
 """
     )
 
@@ -92,11 +89,11 @@ def _network(answers: NewInventory) -> str:
         lines.append("  # The first control plane is address 10 of it, the first worker address 20.")
         lines.append("  cp_ip_offset: 10\n  worker_ip_offset: 20")
     elif answers.provider in ("lab", "docker"):
-        lines.append(f"  # The {answers.provider} gives the nodes their addresses.")
+        lines.append(f"  # {answers.provider} assigns the addresses of the nodes.")
     if answers.gateway:
         lines.append(f"  gateway: {_quoted(answers.gateway)}")
     if answers.vip:
-        lines.append("  # Floating address of the Kubernetes API; moves when a control plane dies.")
+        lines.append("  # Virtual IP of the Kubernetes API; moves to another control plane when its holder fails.")
         lines.append(f"  vip: {_quoted(answers.vip)}")
     return "\n".join(lines)
 
@@ -144,7 +141,7 @@ aws:
   instance_type: {{controlplane: t3.medium, workers: t3.large}}
   # The API is served at k8s.<domain>.
   {domain}
-  # Who may reach the Talos and Kubernetes APIs; only your own address if left out.
+  # Networks that may reach the Talos and Kubernetes APIs; only your own address if left out.
   # admin_cidrs: [203.0.113.0/24]
 """
 
@@ -154,7 +151,7 @@ def _docker(answers: NewInventory) -> str:
 
 
 def _metal(answers: NewInventory) -> str:
-    return "# Machines that are there already, booted into maintenance mode.\nmetal: {}\n"
+    return "# Existing machines, booted into maintenance mode.\nmetal: {}\n"
 
 
 _PROVIDERS = {
@@ -168,5 +165,5 @@ _PROVIDERS = {
 
 
 def _quoted(text: str) -> str:
-    """As it is if that is safe YAML, else in quotes: answers are typed by people."""
+    """The text itself if that is safe YAML, else in quotes: answers are user input."""
     return text if _SAFE.match(text) and resolve_plain(text) == text else json.dumps(text)

@@ -1,4 +1,4 @@
-"""The client of a Kubernetes API: how talosmith, or anybody, brings things into a cluster and waits for them.
+"""The client of a Kubernetes API: how talosmith, or any program, applies objects to a cluster and waits for them.
 
     async with KubeClient.from_bundle(bundle, ["10.5.0.2", "10.5.0.3"]) as client:
         await apply(client, manifests, name="addons", prune=True)
@@ -59,7 +59,7 @@ _HOMES = {  # which module has which names
         "uncordon"
     ),
     "objects": "Object Ref",
-    "pods": "Budget Pod",
+    "pods": "Budget Pod budgets_of pods_on",
     "serving_certificates": "ExpectedNode Judged approve_serving_certificates judge",
     "waiting": "Progress wait",
     "watching": "Event Snapshot follow",

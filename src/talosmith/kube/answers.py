@@ -117,7 +117,7 @@ def from_status(
         return Conflict(server, about=about, said=said, conflicts=conflicts)
     kind, hint = _BY_REASON.get(reason, (errors.NotReady if code >= 500 else errors.Failed, ""))
     if any(cause.reason == "NamespaceTerminating" for cause in causes):
-        kind, hint = errors.NotReady, "The namespace is being deleted; it can be made anew once it is gone."
+        kind, hint = errors.NotReady, "The namespace is being deleted; it can be created again once it is gone."
     elif any(cause.reason == "DisruptionBudget" for cause in causes) or (code == 500 and _TWO_BUDGETS in said):
         kind, hint = errors.Protected, "Let the other pods of its kind become healthy, or change the budget."
     elif code == 500 and _MISSHAPEN.search(said):

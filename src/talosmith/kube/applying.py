@@ -228,13 +228,13 @@ async def _apply_one(client: KubeClient, find: Find, item: Object, options: _Opt
 async def _foresee(client: KubeClient, find: Find, item: Object, options: _Options) -> Change:
     ref = Ref.of(item)
     if not await client.serves(ref.api_version, ref.kind):
-        return Change(ref, "created", difference(None, item), "not checked: its kind is not there yet")
+        return Change(ref, "created", difference(None, item), "not checked: its kind does not exist yet")
     before = await find(ref)
     try:
         written = await client.apply(item, force=options.force, dry_run=True)
     except errors.NotFound:
-        # Only a namespace that is not there yet makes the server say so.
-        return Change(ref, "created", difference(None, item), "not checked: its namespace is not there yet")
+        # Only a namespace that does not exist yet makes the server say so.
+        return Change(ref, "created", difference(None, item), "not checked: its namespace does not exist yet")
     diff = difference(before, written.item)
     outcome: Outcome = "created" if before is None else "changed" if diff else "unchanged"
     return Change(ref, outcome, diff, warnings=written.warnings)
@@ -260,7 +260,7 @@ async def _prune(
         try:
             await client.delete(ref, uid=uid(found), dry_run=options.dry_run)
         except errors.Changed:
-            changes.append(Change(ref, "kept", note="somebody has just made it anew"))
+            changes.append(Change(ref, "kept", note="it was just recreated"))
         else:
             changes.append(Change(ref, "pruned", difference(found, None) if options.dry_run else ""))
     return changes, left

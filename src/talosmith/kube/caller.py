@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx2
 
+from talosmith.call_log import logged
 from talosmith.desired.validity import SET_CLOCKS
 from talosmith.errors import Temporary
 from talosmith.kube import errors
@@ -129,7 +130,7 @@ class Caller:
         wait = httpx2.Timeout(self._limits.call_timeout, connect=self._limits.connect_timeout, read=idle)
         request = self._http.build_request("GET", path, params=dict(params), timeout=wait)
         try:
-            with self._translated(about, idle):
+            with logged("kubernetes", self.server, f"GET {path} (stream)"), self._translated(about, idle):
                 response = await self._http.send(request, stream=True)
             try:
                 if response.status_code >= 400:
@@ -151,7 +152,10 @@ class Caller:
 
     async def _once(self, request: httpx2.Request, about: str, remaining: float) -> Answer:
         seconds = max(0.01, min(self._limits.call_timeout, remaining))
-        with self._translated(about, seconds):
+        with (
+            logged("kubernetes", self.server, f"{request.method} {request.url.path}"),
+            self._translated(about, seconds),
+        ):
             async with asyncio.timeout(seconds):
                 response = await self._http.send(request, stream=True)
                 try:
@@ -190,9 +194,9 @@ class Caller:
         except (TimeoutError, httpx2.TimeoutException):
             raise errors.TooSlow(
                 server,
-                f"no answer within {seconds:.3g} s",
+                f"no answer within {seconds:.3g} s (context deadline exceeded)",
                 about=about,
-                hint="Whether the server did it is not known; ask it before asking again.",
+                hint="Whether the server carried out the request is not known: read its state before a retry.",
             ) from None
         except ssl.SSLError as wrong:  # with TLS 1.3 a server may refuse us when we think that all is set up
             reason = cleaned(wrong.reason or str(wrong))
@@ -211,7 +215,7 @@ class Caller:
                 server,
                 f"the connection was lost ({said})",
                 about=about,
-                hint="The control plane may be restarting. Whether it did what was asked is not known.",
+                hint="The control plane may be restarting. Whether the request was carried out is not known.",
                 said=said,
             ) from None
 

@@ -197,7 +197,7 @@ class KubeClient:
         return answer.item
 
     async def replace(self, item: Object, *, subresource: str = "") -> Object:
-        """Raises `Changed` if somebody changed the object since it was read."""
+        """Raises `Changed` if the object was changed since it was read."""
         ref = Ref.of(item)
         resource = await self.resource(ref.api_version, ref.kind)
         path = resource.path(self._namespace(resource, ref), ref.name, subresource)

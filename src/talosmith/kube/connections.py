@@ -22,7 +22,7 @@ class Connections:
             verify=context,
             trust_env=False,
             proxy=proxy or None,
-            # Not bounded here: calls are bounded by whoever makes many, and watches hold a connection each.
+            # Not bounded here: calls are bounded by the caller, and watches hold a connection each.
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE),
         )
 

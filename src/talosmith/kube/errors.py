@@ -107,15 +107,15 @@ class NotServed(KubeError, Permanent):
 
 
 class AlreadyExists(KubeError, Permanent):
-    """It is there already."""
+    """The object already exists."""
 
 
 class Changed(KubeError, Permanent):
-    """The object has been changed, or made anew, since it was read."""
+    """The object has been changed, or recreated, since it was read."""
 
 
 class Expired(KubeError, Permanent):
-    """The server no longer knows what had been at that time; read anew."""
+    """The server no longer has that resource version; list again."""
 
 
 class Failed(KubeError, Permanent):
@@ -132,14 +132,14 @@ class NotKubernetes(KubeError, Permanent):
 
 @dataclass(frozen=True, slots=True)
 class FieldConflict:
-    """A field that somebody else has set to another value."""
+    """A field that another manager has set to another value."""
 
     owner: str
     field: str
 
 
 class Conflict(KubeError, Permanent):
-    """Fields belong to somebody else; `conflicts` says which, and to whom."""
+    """Fields belong to another manager; `conflicts` lists fields and managers."""
 
     def __init__(self, server: str, *, about: str, said: str, conflicts: tuple[FieldConflict, ...]) -> None:
         owners: dict[str, list[str]] = {}

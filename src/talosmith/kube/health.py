@@ -21,9 +21,9 @@ class ApiHealth:
 
 
 async def api_health(client: KubeClient) -> ApiHealth:
-    """Asked once. For each control plane by itself, give each a client of its own. Raises if nobody answers."""
+    """Asked once. For each control plane by itself, give each a client of its own. Raises if no server answers."""
     try:
-        answer = await client.caller.ask("GET", "/readyz", params={"verbose": ""}, about="its health", attempts=1)
+        answer = await client.caller.ask("GET", "/readyz", params={"verbose": ""}, about="GET /readyz", attempts=1)
     except errors.NotReady as wrong:
         if wrong.code != 500:
             raise

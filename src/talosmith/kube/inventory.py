@@ -49,7 +49,7 @@ async def remembered(client: KubeClient, name: str) -> list[Ref]:
             client.server,
             "the list of what was applied cannot be read",
             about=str(_ref(name)),
-            hint="Somebody has changed it. Delete it: nothing will be pruned until it is written anew.",
+            hint="It was changed by hand. Delete it: nothing will be pruned until it is written again.",
         ) from None
 
 
@@ -80,7 +80,7 @@ def why_not_ours(item: Object, name: str) -> str:
         one.get("manager") == FIELD_MANAGER and one.get("operation") == "Apply"
         for one in metadata(item).get("managedFields") or ()
     ):
-        return "somebody else has taken it over"
+        return "another manager has taken it over"
     return ""
 
 

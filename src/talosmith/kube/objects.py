@@ -1,4 +1,4 @@
-"""Kubernetes objects as plain data: how they are named, and the small questions everybody asks of them."""
+"""Kubernetes objects as plain data: how they are named, and the small questions that every caller asks of them."""
 
 from __future__ import annotations
 

@@ -21,6 +21,8 @@ class Pod:
     stays: str = ""
     leaving: bool = False  # it is being deleted already
     labels: tuple[tuple[str, str], ...] = ()
+    bare: bool = False  # no controller creates it again
+    has_empty_dir: bool = False
 
     def __str__(self) -> str:
         return f"{self.ref.namespace}/{self.ref.name}"
@@ -86,6 +88,8 @@ def _pod(item: Object, daemon_sets: Set[str]) -> Pod:
         stays,
         leaving=bool(metadata(item).get("deletionTimestamp")),
         labels=tuple(labels(item).items()),
+        bare=not owner,
+        has_empty_dir=any("emptyDir" in volume for volume in spec(item).get("volumes") or ()),
     )
 
 

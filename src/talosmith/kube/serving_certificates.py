@@ -1,7 +1,8 @@
 """Approves the certificates by which kubelets serve, for nodes of ours and for names and addresses of theirs only.
 
-Kubernetes approves none of them by itself, for it cannot know which addresses a node has. The inventory can. Whoever
-had one for another's name could play that node, or the API server, so anything not expected is left unapproved.
+Kubernetes approves none of them by itself, for it cannot know which addresses a node has. The inventory can. A
+client with a certificate for another node's name could pose as that node, or as the API server, so anything not
+expected is left unapproved.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def judge(item: Object, expected: Mapping[str, ExpectedNode]) -> Judged:
 
 
 async def pending(client: KubeClient) -> list[Object]:
-    """Requests for serving certificates that nobody has decided on."""
+    """Requests for serving certificates that are neither approved nor denied."""
     listed = await client.list(API, KIND, fields=f"spec.signerName={SIGNER}")
     return [item for item in listed.items if not _decided(item)]
 
@@ -77,7 +78,7 @@ def _refusal(asks: Mapping[str, Any], user: str, node: ExpectedNode | None) -> s
     if asks.get("signerName") != SIGNER:
         return f"it is for the signer {asks.get('signerName')}"
     if not user.startswith(_USER) or _GROUP not in (asks.get("groups") or ()):
-        return f"{user or 'nobody'} asks, who is no node"
+        return f"requested by {user or 'an unknown user'}, which is not a node"
     if node is None:
         return f"{user.removeprefix(_USER)} is no node of ours"
     usages = set(asks.get("usages") or ())
@@ -99,7 +100,7 @@ def _refused_subject(request: x509.CertificateSigningRequest, user: str) -> str:
     groups = [str(one.value) for one in request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
     others = len(list(request.subject)) - len(names) - len(groups)
     if names != [user]:
-        return f"{user} asks for a certificate of {', '.join(names) or 'nobody'}"
+        return f"{user} requests a certificate for {', '.join(names) or 'no name'}"
     if groups != [_GROUP] or others:
         return f"its subject is {request.subject.rfc4514_string()}"
     return ""
@@ -134,14 +135,14 @@ def _decided(item: Object) -> bool:
 
 
 async def _approve(client: KubeClient, item: Object) -> bool:
-    """False if it is gone, or somebody was faster."""
+    """False if it does not exist any more, or another approver was faster."""
     approved = {
         "type": "Approved",
         "status": "True",
         "reason": "TalosmithApproved",
         "message": "A node of the inventory, with its own names and addresses.",
     }
-    # With the version that was judged: a request that has changed since is judged anew.
+    # With the version that was judged: a request that has changed since is judged again.
     named = {key: metadata(item)[key] for key in ("name", "resourceVersion", "uid")}
     body = {
         "apiVersion": API,

@@ -6,6 +6,7 @@ tried one after the other, and one that works is kept until it fails. Everything
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from talosmith.kube import errors
 from talosmith.kube.connections import Connections
 from talosmith.kube.credentials import Credentials
 from talosmith.kube.errors import KubeError, cleaned
-from talosmith.reaching import certificate_at
+from talosmith.probe import certificate_at
 
 DEFAULT_PORT = 6443
 BASE = "https://kubernetes"  # stands for whichever server it will be
@@ -88,7 +89,7 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
         return self._servers[self._turn % len(self._servers)]
 
     def move_on(self, failed: str) -> None:
-        """Let the next server have a go; nothing happens if somebody else has moved on already."""
+        """Switch to the next server; no effect if another call has switched already."""
         if self.server == failed:
             self._turn += 1
 
@@ -158,7 +159,8 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
 def no_connection(failed: NoServer, about: str) -> KubeError:
     """Why none of the servers could be used. One that is not trusted counts only where no other may yet answer."""
     reasons = {server: failed.out_of_time.get(server) or _reason(wrong) for server, wrong in failed.failures.items()}
-    said = "; ".join(f"{server}: {reason}" for server, reason in reasons.items())
+    servers = {reason: [server for server, why in reasons.items() if why == reason] for reason in reasons.values()}
+    said = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in servers.items())
     if all(_untrusted(wrong) for wrong in failed.failures.values()):
         if failed.out_of_time:
             return errors.ClockMismatch(
@@ -168,12 +170,12 @@ def no_connection(failed: NoServer, about: str) -> KubeError:
             "",
             f"no server that can be trusted: {said}",
             about=about,
-            hint="Its certificate is not of this cluster, or the address leads elsewhere; nothing was sent.",
+            hint="The certificate is not this cluster's, or another server has the address; nothing was sent.",
             said=said,
         )
     return errors.NoConnection(
         "",
-        f"no connection to a control plane: {said}",
+        f"no control plane's Kubernetes API answers: {said}",
         about=about,
         hint=SET_CLOCKS if failed.out_of_time else "Is a control plane up, and its API server running?",
         said=said,
@@ -185,8 +187,21 @@ def _reason(wrong: Exception) -> str:
     if untrusted is not None:
         return cleaned(untrusted.verify_message or str(untrusted))
     if isinstance(wrong, httpx2.ConnectTimeout):
-        return "no answer in time"
+        return "i/o timeout"
+    if refused := _system_error(wrong):  # httpx2 says only that all attempts failed
+        return os.strerror(refused.errno or 0).lower()
     return cleaned(str(wrong)) or type(wrong).__name__
+
+
+def _system_error(wrong: BaseException | None) -> OSError | None:
+    """The operating system's error below those of the libraries: connection refused, no route to host."""
+    while wrong is not None:
+        if isinstance(wrong, BaseExceptionGroup):
+            wrong = wrong.exceptions[0]
+        if isinstance(wrong, OSError) and wrong.errno and not isinstance(wrong, ssl.SSLError):
+            return wrong
+        wrong = wrong.__cause__ or wrong.__context__
+    return None
 
 
 def _untrusted(wrong: BaseException | None) -> ssl.SSLCertVerificationError | None:

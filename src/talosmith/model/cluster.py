@@ -1,4 +1,4 @@
-"""The cluster as the inventory means it, resolved and frozen: nothing here is guessed later."""
+"""The cluster of an inventory, resolved and frozen: nothing is derived later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Addressing = Literal["static", "dhcp", "provider"]
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A change to machine configs, Talos' strategic merge or RFC 6902 operations: the text of a file, or a value."""
+    """A patch of machine configs, strategic merge or RFC 6902 operations: the text of a file, or a value."""
 
     source: str  # file, or file and line for one that stands in the inventory itself
     text: str | None = None
@@ -42,7 +42,7 @@ class InstallDisk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One machine, and what Talos on it should be."""
+    """One machine, and the settings of Talos on it."""
 
     name: str
     role: Role
@@ -50,7 +50,7 @@ class Node:
     mac: str | None  # None where the provider chooses it
     vmid: int | None = None
     fingerprint: str | None = None  # of its certificate in maintenance mode, where the user knows it
-    cpu: int | None = None  # None where the machine is what it is
+    cpu: int | None = None  # None for existing machines
     ram_mib: int | None = None
     disk_mib: int | None = None
     extra_disks_mib: tuple[int, ...] = ()
@@ -76,7 +76,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterNetwork:
-    """The networks, and how nodes come to their addresses."""
+    """The networks, and how nodes get their addresses."""
 
     node_cidr: IpNetwork | None
     pod_cidr: IpNetwork
@@ -106,7 +106,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Everything an inventory says, with every name, address, version and image known."""
+    """The whole inventory, with every name, address, version and image known."""
 
     name: str
     talos_version: Version

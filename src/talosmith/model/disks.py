@@ -1,4 +1,4 @@
-"""What `disk` of a node means: how large the first disk is made, or which disk Talos is installed on.
+"""`disk` of a node: the size of the first disk, or the install disk.
 
 Parsed once, so that no later reader guesses. Text that looks like a size or a device and is neither is an error:
 taken for a serial number it would select a disk that no machine has.
@@ -98,7 +98,7 @@ def _volume_disk(value: Any) -> DiskDevice | DiskSerial | str:
 
 
 def _chosen(text: str, complaint: str, fix: str) -> DiskDevice | DiskSerial:
-    """The disk that the text names: a device, or a serial number that cannot be taken for anything else."""
+    """The disk that the text selects: a device, or a serial number that is not ambiguous."""
     if not text.strip():
         raise wrong("this is empty", fix="a device (/dev/sda) or a serial number")
     if _DEVICE.match(text):
@@ -109,7 +109,7 @@ def _chosen(text: str, complaint: str, fix: str) -> DiskDevice | DiskSerial:
     serial = _SERIAL.match(text)
     if serial and not fix:
         return DiskSerial(text)
-    why = f"a serial number that reads like something else is written {_as_explicit(text)}" if serial and fix else ""
+    why = f"an ambiguous serial number is written {_as_explicit(text)}" if serial and fix else ""
     if not fix:
         fix = f"write a serial number of this form as {_as_explicit(text)}"
         fix = "devices are below /dev/, for example /dev/sda" if text.startswith("/") else fix
@@ -118,7 +118,7 @@ def _chosen(text: str, complaint: str, fix: str) -> DiskDevice | DiskSerial:
 
 def _explicit(value: dict[Any, Any]) -> DiskSerial:
     if set(value) != {"serial"}:
-        raise wrong("a mapping with the one key `serial` is expected here", fix=f"for example {_as_explicit('20G4')}")
+        raise wrong("expected a mapping with the one key `serial`", fix=f"for example {_as_explicit('20G4')}")
     serial = value["serial"]
     if not isinstance(serial, str):
         raise wrong("a serial number is text", fix="put it in quotes")
@@ -166,7 +166,7 @@ def parse_disk(text: str) -> DiskSize | DiskDevice | DiskSerial | None:
 
 
 def as_written(serial: str) -> str | dict[str, str]:
-    """How an inventory says this serial number: plain, or in the explicit form where plain text is ambiguous."""
+    """A serial number as written in an inventory: plain, or in the explicit form where plain text is ambiguous."""
     return serial if parse_disk(serial) == DiskSerial(serial) else {"serial": serial}
 
 

@@ -1,4 +1,4 @@
-"""Machines: what a provider is asked to make, and what it says is there. A *node* is what Talos runs on one."""
+"""Machines: as the provider shall create them, and as they exist. A *node* is Talos running on one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLUSTER_TAG, ID_TAG, NODE_TAG, ROLE_TAG = "talosmith-cluster", "talosmith-id", "
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose machines these are: the cluster's name, and an id that no other cluster of the same name has."""
+    """The cluster that owns machines: its name, and an id that no other cluster of the same name has."""
 
     cluster: str
     id: str
@@ -31,6 +31,11 @@ class Owner:
 
     def owns(self, tags: Mapping[str, str]) -> bool:
         return tags.get(CLUSTER_TAG) == self.cluster and tags.get(ID_TAG) == self.id
+
+    def former_name(self, tags: Mapping[str, str]) -> str:
+        """The cluster's name in tags that have this id and another name; else empty."""
+        name = tags.get(CLUSTER_TAG, "")
+        return name if tags.get(ID_TAG) == self.id and name != self.cluster else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +67,7 @@ class MachineSpec:
 
     @property
     def cpu(self) -> int | None:
-        """None where the machine is what it is."""
+        """None for existing machines."""
         return self.node.cpu
 
     @property
@@ -79,13 +84,13 @@ class MachineSpec:
 
     @property
     def fingerprint(self) -> str:
-        """Of the certificate it shows in maintenance mode, where the user knows it."""
+        """Fingerprint of the certificate presented in maintenance mode, where the inventory has it."""
         return self.node.fingerprint or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """A machine that is there. `id` is the provider's own name for it."""
+    """A machine that exists. `id` is the provider's own name for it."""
 
     id: str
     name: str  # the node's name in the inventory, from its tags
@@ -101,3 +106,13 @@ class Machine:
     outdated: str = ""  # what else of it differs from the inventory, where the provider can change it
     grows: bool = False  # its disks can be made larger while it runs
     tags: Mapping[str, str] = field(default_factory=dict)
+
+
+def size_changes(machine: Machine, spec: MachineSpec) -> list[tuple[str, int, int]]:
+    """Sizes that differ from the inventory's, each as unit, live value and wanted value."""
+    pairs = (
+        ("CPUs", machine.cpu, spec.cpu),
+        ("MiB of memory", machine.ram_mib, spec.ram_mib),
+        ("MiB of disk", sum(machine.disks_mib) or None, sum(spec.disks_mib) or None),
+    )
+    return [(what, old, new) for what, old, new in pairs if old and new and old != new]

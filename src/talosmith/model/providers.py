@@ -1,4 +1,4 @@
-"""Where machines come from: one block of the inventory each. Exactly one of them is used; none means the lab."""
+"""Providers: one block of the inventory each. Exactly one is used; without a block, the lab."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from talosmith.model.values import DomainName, Name, Network, SecretReference, V
 
 
 class ProviderSection(Section):
-    """What resolving needs to know of a provider without knowing the provider."""
+    """What resolving needs from every provider."""
 
     name: ClassVar[str]
     platform: ClassVar[str]  # which Talos image the machines boot
     install_device: ClassVar[str | None] = None  # what Talos finds the first disk as
-    sized: ClassVar[bool] = True  # machines are made with the CPU and memory that the inventory says …
-    virtual: ClassVar[bool] = True  # … and with disks and a network card, whose MAC address is ours to choose
+    sized: ClassVar[bool] = True  # machines are created with the CPU and memory of the inventory …
+    virtual: ClassVar[bool] = True  # … and with disks and a network interface, whose MAC address talosmith chooses
     has_api_balancer: ClassVar[bool] = False
     gives_addresses: ClassVar[bool] = False  # else by static configuration, or DHCP reservations
+    built: ClassVar[bool] = True  # False: machine configs can be rendered, machines cannot be created yet
 
 
 class Lab(ProviderSection):
-    """Simulated machines in one background process on this computer; nothing to install."""
+    """Simulated machines on this computer; nothing to install."""
 
     name = "lab"
     platform = "metal"
@@ -33,7 +34,7 @@ class Lab(ProviderSection):
     gives_addresses = True
 
     clock: Literal["instant", "fast", "realistic"] = "fast"
-    """how long simulated boots and installs take"""
+    """speed of simulated boots and installs"""
     kubernetes: Literal["simulated", "real"] = "simulated"
     """`real` runs etcd and kube-apiserver from PATH"""
 
@@ -75,7 +76,7 @@ def _checksum(value: str) -> str:
 
 
 class Libvirt(ProviderSection):
-    """Virtual machines on a KVM host, here or over ssh."""
+    """Virtual machines on a KVM host, local or over ssh."""
 
     name = "libvirt"
     platform = "nocloud"
@@ -89,9 +90,9 @@ class Libvirt(ProviderSection):
     bridge: str | None = None
     """host bridge to attach to, instead of a libvirt network"""
     make_network: Literal["nat", "isolated"] | None = None
-    """create the network if the host has none of its name: the host gets the gateway's address in it"""
+    """create the network if it does not exist; the host gets the gateway's address in it"""
     pool_path: Annotated[str, Field(pattern="^/")] | None = None
-    """folder on the host for the pool, which is created if there is none of its name"""
+    """folder on the host for the pool; the pool is created if it does not exist"""
     image: str | None = None
     """disk image that machines start from, a file here or a URL; the image factory's if left out"""
     image_checksum: Annotated[str, AfterValidator(_checksum)] | None = None
@@ -102,7 +103,7 @@ class Libvirt(ProviderSection):
     tpm: bool = False
     """an emulated TPM 2.0; needs swtpm on the host"""
     cpu_model: str | None = None
-    """a model of libvirt's; if left out the host's own CPU, or all that the emulation can"""
+    """a libvirt CPU model; if left out the host's CPU, or the emulator's maximum"""
     autostart: bool = True
     """machines start with their host"""
 
@@ -140,6 +141,7 @@ class Proxmox(ProviderSection):
 
     name = "proxmox"
     platform = "nocloud"
+    built = False
     install_device = "/dev/sda"
 
     url: Annotated[str, AfterValidator(_proxmox_url)] | None = None
@@ -179,10 +181,14 @@ def _for_both_roles(value: Any) -> Any:
 
 
 class Aws(ProviderSection):
-    """EC2 instances in a VPC of their own, behind a load balancer with a DNS name."""
+    """EC2 instances in their own VPC.
+
+    The Kubernetes API is behind a load balancer with a DNS name.
+    """
 
     name = "aws"
     platform = "aws"
+    built = False
     sized = False
     virtual = False
     has_api_balancer = True
@@ -212,17 +218,18 @@ class Docker(ProviderSection):
 
     name = "docker"
     platform = "container"
+    built = False
     virtual = False
     gives_addresses = True
 
     host: str | None = None
     """engine to use; the client's default if left out"""
     network: Name | None = None
-    """name of the network to make; the cluster's name if left out"""
+    """name of the network to create; the cluster's name if left out"""
 
 
 class Metal(ProviderSection):
-    """Machines that are already there, waiting in maintenance mode."""
+    """Existing machines, booted into maintenance mode."""
 
     name = "metal"
     platform = "metal"

@@ -62,14 +62,16 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """None stands for a setting that is not there."""
+    """None stands for a setting that does not exist. `masked`: a part of the values is not shown; they differ."""
 
     name: str
     before: Setting
     after: Setting
+    masked: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}: {shown(self.before)} → {shown(self.after)}"
+        changed = " (changed)" if self.masked and self.before == self.after else ""
+        return f"{self.name}: {shown(self.before)} → {shown(self.after)}{changed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
-"""A value that must not be seen: it prints as `***` wherever Python prints things by itself."""
+"""A secret value: its `str` and `repr` are `***`."""
 
 from __future__ import annotations
 
 
 class Secret:
-    """Text that only `reveal()` gives back. Not a `str`, so it cannot slip into a message by formatting."""
+    """Text that only `reveal()` returns. Not a `str`, so that formatting cannot leak it."""
 
     __slots__ = ("_text",)
     _text: str

@@ -1,4 +1,4 @@
-"""The form all sections of an inventory share: unknown keys are errors, nothing is converted silently, all frozen."""
+"""The base of all sections of an inventory: unknown keys are errors, no silent conversion, frozen."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ class Section(BaseModel):
 
 
 def shorthand(expand: Callable[[Any], Any], written: Any) -> BeforeValidator:
-    """Lets a section be written shorter: `expand` makes the full form, `written` is the type editors are told."""
+    """A shorter way to write a section: `expand` returns the full form, `written` is the type in the JSON Schema."""
     return BeforeValidator(expand, json_schema_input_type=written)

@@ -1,6 +1,6 @@
-"""What a cluster offers and is fed from: storage, gateways, DNS, load balancing, backups, its repository.
+"""Storage, gateways, DNS, load balancing, backups and the repository of a cluster.
 
-Read and checked with the inventory; the add-ons and the GitOps tree are made from them.
+Read and checked with the inventory; nothing acts on them yet (`inventory/rules/not_built.py`).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ class Image(Section):
     """system extensions, for example `siderolabs/qemu-guest-agent`; their order is part of the image's id"""
     kernel_args: list[Annotated[str, Field(min_length=1)]] = []
     schematic: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-    """schematic id made elsewhere, instead of extensions and kernel_args"""
+    """schematic id, instead of extensions and kernel_args"""
     secureboot: bool = False
     factory: Host = "factory.talos.dev"
-    """image factory to take images from"""
+    """host of the image factory"""
 
 
 class Addon(Section):
-    """How one add-on is set up."""
+    """Settings of one add-on."""
 
     enabled: bool = True
     version: str | None = None
-    """pinned version; talosmith's own choice if left out"""
+    """pinned version; talosmith's default if left out"""
     namespace: Name | None = None
     values: dict[str, Any] = {}
     """Helm values on top of talosmith's own"""
@@ -66,16 +66,16 @@ class Nfs(Section):
 
 
 class Gateways(Section):
-    """Addresses that services are reached at."""
+    """Addresses of the gateways."""
 
     internal: Address
     external: Address | None = None
     dns: Address | None = None
-    """where the home network forwards queries for the domain to"""
+    """address that the home network forwards DNS queries for the domain to"""
 
 
 class Dns(Section):
-    """Who answers for the domain, outside and inside."""
+    """DNS of the domain, public and internal."""
 
     provider: Literal["cloudflare", "none"] = "none"
     token: SecretReference | None = None
@@ -95,7 +95,7 @@ def _controller_url(value: str) -> str:
 
 
 class Unifi(Section):
-    """A UniFi controller that gets the DNS records, instead of k8s-gateway."""
+    """A UniFi controller that serves the DNS records, instead of k8s-gateway."""
 
     host: Annotated[str, AfterValidator(_controller_url)]
     api_key: SecretReference
@@ -125,7 +125,7 @@ class Cilium(Section):
 
 def _age_recipient(value: str) -> str:
     if not re.fullmatch(r"age1[0-9a-z]{20,2500}", value):
-        raise wrong("this is not an age public key", fix="it begins with age1; the private key stays with you")
+        raise wrong("this is not an age public key", fix="it starts with age1; never put the private key here")
     return value
 
 
@@ -156,7 +156,7 @@ def _repository_url(value: str) -> str:
 
 
 class Repository(Section):
-    """The Git repository that the cluster is kept from."""
+    """The Git repository of the cluster."""
 
     url: Annotated[str, AfterValidator(_repository_url)]
     branch: Annotated[str, Field(min_length=1)] = "main"
@@ -167,7 +167,7 @@ class Repository(Section):
 
 
 class Gitops(Section):
-    """How the cluster follows its repository."""
+    """How the cluster is synced from its repository."""
 
     engine: Literal["flux"] = "flux"
     path: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_./-]*$")] = "kubernetes"

@@ -1,4 +1,4 @@
-"""How Talos and Kubernetes are set up on all nodes of a cluster."""
+"""Settings of Talos and Kubernetes for all nodes of a cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from talosmith.model.values import Address, DomainName, Interface, Network, Size
 
 def _url(value: str) -> str:
     if not re.fullmatch(r"https?://[^\s/]+\S*", value):
-        raise wrong(f"`{value}` is not a web address", fix="it begins with https:// or http://")
+        raise wrong(f"`{value}` is not a web address", fix="it starts with https:// or http://")
     return value
 
 
@@ -22,7 +22,7 @@ Url = Annotated[str, AfterValidator(_url)]
 
 
 class Cni(Section):
-    """The pod network: Talos' own flannel, none (an add-on brings it), or manifests from elsewhere."""
+    """The CNI: Talos' own flannel, none (installed separately), or custom manifests."""
 
     name: Literal["flannel", "none", "custom"]
     urls: list[Url] = []
@@ -50,7 +50,7 @@ class TalosSettings(Section):
 
     sysctls: dict[str, str] = {}
     registry_mirrors: dict[str, list[Url]] = {}
-    """host of a registry -> addresses that are asked instead of it"""
+    """host of a registry -> URLs of its mirrors"""
     kubespan: bool = False
     """WireGuard between all nodes"""
     discovery: bool = True
@@ -68,7 +68,7 @@ class Route(Section):
 
 
 class Bond(Section):
-    """Several network cards as one."""
+    """Several network interfaces as one."""
 
     interfaces: Annotated[list[Interface], Field(min_length=1)]
     mode: Literal[
@@ -81,7 +81,7 @@ class Bond(Section):
 
 
 class DiskSelector(Section):
-    """Which disk Talos is installed on, by what it is; all that is said must fit."""
+    """The install disk, by its properties; all that are set must match."""
 
     size: str | None = None
     """for example `>= 100GB`"""
@@ -99,12 +99,12 @@ class DiskSelector(Section):
     def _selects(self) -> DiskSelector:
         given = {name: getattr(self, name) for name in self.model_fields_set}
         if not any(given.values()):
-            raise wrong("this selects no disk", why="any disk would fit", fix="for example `{type: nvme}`")
+            raise wrong("this selects no disk", why="any disk would match", fix="for example `{type: nvme}`")
         return self
 
 
 class Volume(Section):
-    """Room on a further disk, mounted at /var/mnt/<name>."""
+    """A user volume on a further disk, mounted at /var/mnt/<name>."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9-]{0,32}[A-Za-z0-9])?$")]
     disk: VolumeDisk

@@ -1,93 +1,129 @@
-"""When a cluster is healthy: a list of conditions, in the order in which they come true, each with what it saw.
+"""When a cluster is healthy: the one definition that up, health, doctor, status and exit codes share.
 
-They are those of `talosctl health`, under the names it has for them, so that both can be held side by side. Three
-differ on purpose: nodes are compared with the inventory instead of with what discovery says; a cluster that is to get
-its CNI from another tool need not be Ready before that has happened; and a node that an administrator has cordoned is
-named, not waited for.
+The checks are those of `talosctl health`, under its names and in its order, so that both can be compared; a check
+fails because of itself or of one before it. Two differ on purpose: nodes are compared with the inventory instead of
+with discovery, and a node that an administrator has cordoned is named, but healthy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
 
-from talosmith.errors import TalosmithError
 from talosmith.kube import Ref
 from talosmith.kube.conditions import has, ready
 from talosmith.kube.objects import Object, labels
 from talosmith.observed.round import CORE_DNS, PROXY, Expected, Round
+from talosmith.observed.verdicts import (
+    OK,
+    Check,
+    Failure,
+    Verdict,
+    by_node,
+    caught,
+    same_names,
+    swept_verdict,
+    verdict,
+)
 from talosmith.observed.world import EtcdSeen
-from talosmith.talos import Denied, Swept
+from talosmith.talos import Denied
 
-T = TypeVar("T")
+# What kubelets report while no CNI has written its configuration on the node.
+_NO_NETWORK = ("NetworkPluginNotReady", "cni plugin not initialized")
 
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether a condition holds, and the last thing seen."""
-
-    ok: bool
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A condition. `look` raises nothing but what is a defect of ours."""
-
-    name: str
-    look: Callable[[Round], Awaitable[Verdict]]
-
-
-OK = Verdict(True, "OK")
+_Look = Callable[[Round], Awaitable[Verdict]]
+_Row = tuple[str, str, str, str, _Look]  # id, Talos' name, the fact, its contrary
 
 
 def conditions(expected: Expected, *, kubernetes: bool) -> list[Check]:
-    found = [
-        ("etcd to be healthy", _etcd_healthy),
-        ("etcd members to be consistent across nodes", _etcd_consistent),
-        ("etcd members to be control plane nodes", _etcd_members),
-        ("apid to be ready", _apid),
-        ("no diagnostics", _diagnostics),
-        ("kubelet to be healthy", _kubelets),
-        ("all nodes to finish boot sequence", _booted),
+    rows: list[_Row] = [
+        ("etcd-healthy", "etcd to be healthy", "etcd is healthy", "etcd is not healthy", _etcd_healthy),
+        (
+            "etcd-consistent",
+            "etcd members to be consistent across nodes",
+            "etcd member lists are consistent",
+            "etcd member lists are not consistent",
+            _etcd_consistent,
+        ),
+        (
+            "etcd-members",
+            "etcd members to be control plane nodes",
+            "etcd members are the control planes",
+            "etcd members are not the control planes",
+            _etcd_members,
+        ),
+        ("apid", "apid to be ready", "apid is ready", "apid is not ready", _apid),
+        ("diagnostics", "no diagnostics", "no Talos diagnostics", "Talos diagnostics are not clear", _diagnostics),
+        ("kubelet", "kubelet to be healthy", "kubelet is healthy", "kubelet is not healthy", _kubelets),
+        (
+            "boot",
+            "all nodes to finish boot sequence",
+            "boot sequence is finished",
+            "boot sequence is not finished",
+            _booted,
+        ),
     ]
+    checks = [Check(*row[:4], caught(row[4])) for row in rows]
     if kubernetes:
-        found += [
-            ("all k8s nodes to report", _reporting),
-            ("all control plane static pods to be running", _static_pods),
-            ("all control plane components to be ready", _components),
-            ("all k8s nodes to report ready", _ready),
-            *([("kube-proxy to report ready", _proxy)] if expected.proxy else []),
-            *([("coredns to report ready", _core_dns)] if expected.core_dns else []),
-            ("all k8s nodes to report schedulable", _schedulable),
-        ]
-    return [Check(name, _caught(look)) for name, look in found]
+        checks += [Check(*row[:4], caught(row[4]), of_kubernetes=True) for row in _kubernetes(expected)]
+    return checks
 
 
-def _caught(look: Callable[[Round], Awaitable[Verdict]]) -> Callable[[Round], Awaitable[Verdict]]:
-    async def caught(round: Round) -> Verdict:  # noqa: A002 - a round of looking
-        try:
-            return await look(round)
-        except TalosmithError as wrong:
-            return Verdict(False, str(wrong))
-
-    return caught
+def _kubernetes(expected: Expected) -> list[_Row]:
+    proxy: list[_Row] = [
+        ("kube-proxy", "kube-proxy to report ready", "kube-proxy is ready", "kube-proxy is not ready", _proxy)
+    ]
+    core_dns: list[_Row] = [
+        ("coredns", "coredns to report ready", "CoreDNS is ready", "CoreDNS is not ready", _core_dns)
+    ]
+    return [
+        (
+            "node-objects",
+            "all k8s nodes to report",
+            "Node objects match the inventory",
+            "Node objects do not match the inventory",
+            _reporting,
+        ),
+        (
+            "static-pods",
+            "all control plane static pods to be running",
+            "control plane static pods are running",
+            "control plane static pods are not running",
+            _static_pods,
+        ),
+        (
+            "components",
+            "all control plane components to be ready",
+            "control plane components are ready",
+            "control plane components are not ready",
+            _components,
+        ),
+        ("nodes-ready", "all k8s nodes to report ready", "nodes are Ready", "nodes are NotReady", _ready),
+        *(proxy if expected.proxy else []),
+        *(core_dns if expected.core_dns else []),
+        (
+            "schedulable",
+            "all k8s nodes to report schedulable",
+            "nodes are schedulable",
+            "nodes are cordoned",
+            _schedulable,
+        ),
+    ]
 
 
 async def _etcd_healthy(found: Round) -> Verdict:
     swept = await found.etcd()
-    bad = {name: _ails(seen) for name, seen in swept.results.items() if not seen.healthy}
-    learning = [
-        member.name for seen in swept.results.values() for member in seen.members if member.learner and member.name
-    ]
-    return _all_of(found.expected.controlplanes, swept, {**bad, **dict.fromkeys(learning, "it is still learning")})
+    failures = [_etcd_failure(name, seen) for name, seen in swept.results.items() if not seen.healthy]
+    learners = {member.name for seen in swept.results.values() for member in seen.members if member.learner}
+    failures += [Failure(name, "is a learner, not a voting member yet") for name in learners if name]
+    judged = swept_verdict(found.expected.controlplanes, swept, failures)
+    alarms = sorted({alarm for seen in swept.results.values() for alarm in seen.alarms})  # all members list them all
+    return Verdict(False, f"alarm {', '.join(alarms)}") if judged.ok and alarms else judged
 
 
-def _ails(seen: EtcdSeen) -> str:
+def _etcd_failure(name: str, seen: EtcdSeen) -> Failure:
     if seen.waiting:
-        return "it waits for a bootstrap, or to join"
-    return "; ".join(seen.errors) or f"it is {seen.state.lower()}"
+        return Failure(name, "waits for the bootstrap, or to join", "not-bootstrapped")
+    return Failure(name, "; ".join(seen.errors) or f"etcd service is {seen.state}")
 
 
 async def _etcd_consistent(found: Round) -> Verdict:
@@ -97,71 +133,74 @@ async def _etcd_consistent(found: Round) -> Verdict:
         for name, seen in swept.results.items()
     }
     if len(set(lists.values())) > 1:
-        counts = ", ".join(f"{name} knows {len(members)}" for name, members in sorted(lists.items()))
-        return Verdict(False, f"the members do not agree about who they are: {counts}")
-    return _all_of(found.expected.controlplanes, swept, {})
+        return Verdict(False, ", ".join(f"{name} lists {len(members)}" for name, members in sorted(lists.items())))
+    return swept_verdict(found.expected.controlplanes, swept)
 
 
 async def _etcd_members(found: Round) -> Verdict:
     swept = await found.etcd()
     names = {member.name or f"{member.id:x}" for seen in swept.results.values() for member in seen.members}
-    return _same(names, found.expected.controlplanes, "no member of etcd", "a member of etcd, but no control plane")
+    return same_names(
+        names, found.expected.controlplanes, "not an etcd member", "etcd member, but not a control plane"
+    )
 
 
 async def _apid(found: Round) -> Verdict:
-    return _all_of(found.expected.nodes, await found.services(), {})
+    return swept_verdict(found.expected.nodes, await found.services())
 
 
 async def _diagnostics(found: Round) -> Verdict:
     swept = await found.diagnostics()
     for name in [name for name, wrong in swept.errors.items() if isinstance(wrong, Denied)]:
-        del swept.errors[name]  # our role does not let us see them
-    bad = {name: items[0].message for name, items in swept.results.items() if items}
-    return _all_of((), swept, bad)
+        del swept.errors[name]  # the role of the client certificate does not include them
+    return swept_verdict(
+        (),
+        swept,
+        [Failure(name, "; ".join(one.message for one in each)) for name, each in swept.results.items() if each],
+    )
 
 
 async def _kubelets(found: Round) -> Verdict:
     swept = await found.services()
-    bad = {}
+    failures = []
     for name, services in swept.results.items():
         kubelet = next((one for one in services if one.id == "kubelet"), None)
         if kubelet is None:
-            bad[name] = "it has no kubelet yet"
+            failures.append(Failure(name, "no kubelet service yet"))
         elif not kubelet.running or not kubelet.healthy:
-            bad[name] = f"its kubelet is {kubelet.state.lower()}" + (
-                f": {kubelet.message}" if kubelet.message else ""
-            )
-    return _all_of(found.expected.nodes, swept, bad)
+            health = f": {kubelet.message}" if kubelet.message else ""
+            failures.append(Failure(name, f"kubelet service is {kubelet.state}{health}"))
+    return swept_verdict(found.expected.nodes, swept, failures)
 
 
 async def _booted(found: Round) -> Verdict:
     swept = await found.statuses()
-    bad = {
-        name: f"it is {one.stage}" + "".join(f"; {unmet.name}: {unmet.reason}" for unmet in one.unmet)
+    failures = [
+        Failure(name, f"stage is {one.stage}" + "".join(f"; {unmet.name}: {unmet.reason}" for unmet in one.unmet))
         for name, one in swept.results.items()
         if one.stage != "running"
-    }
-    return _all_of(found.expected.nodes, swept, bad)
+    ]
+    return swept_verdict(found.expected.nodes, swept, failures)
 
 
 async def _reporting(found: Round) -> Verdict:
     nodes = await found.kube_nodes()
-    return _same(
-        set(nodes), found.expected.registered, "not in Kubernetes", "in Kubernetes, but not in the inventory"
+    return same_names(
+        set(nodes), found.expected.registered, "no Node object", "Node object, but not in the inventory"
     )
 
 
 async def _static_pods(found: Round) -> Verdict:
     swept = await found.static_pods()
-    bad: dict[str, str] = {}
+    failures = []
     for name, pods in swept.results.items():
-        states = {pod.id.rpartition("/")[2]: pod.spec for pod in pods}
+        phases = {pod.id.rpartition("/")[2]: str(pod.spec.get("phase") or "missing") for pod in pods}
+        wrong = []
         for component in found.expected.components:
-            state = next((spec for pod, spec in states.items() if pod.startswith(component)), None)
-            phase = str(state.get("phase") or "not there") if state else "not there"
-            if phase != "Running":
-                bad.setdefault(name, f"its {component} is {phase.lower()}")
-    return _all_of(found.expected.controlplanes, swept, bad)
+            phase = next((one for pod, one in phases.items() if pod.startswith(component)), "missing")
+            wrong += [f"{component} is {phase}"] if phase != "Running" else []
+        failures += [Failure(name, ", ".join(wrong))] if wrong else []
+    return swept_verdict(found.expected.controlplanes, swept, failures)
 
 
 async def _components(found: Round) -> Verdict:
@@ -169,7 +208,7 @@ async def _components(found: Round) -> Verdict:
     for component in found.expected.components:
         mine = [pod for pod in pods if labels(pod).get("k8s-app") == component]
         waiting = [
-            f"{pod['metadata']['name']}: {verdict.reason}" for pod in mine if not (verdict := has(pod, "Ready")).ok
+            f"{pod['metadata']['name']}: {judged.reason}" for pod in mine if not (judged := has(pod, "Ready")).ok
         ]
         if waiting:
             return Verdict(False, waiting[0])
@@ -181,10 +220,10 @@ async def _components(found: Round) -> Verdict:
 async def _ready(found: Round) -> Verdict:
     nodes = await found.kube_nodes()
     waiting = {name: node.reason for name, node in nodes.items() if not node.ready}
-    if found.expected.without_cni and waiting and len(waiting) == len(nodes):
-        lost = {name: reason for name, reason in waiting.items() if "NodeStatusUnknown" in reason}
-        return _verdict(lost) if lost else Verdict(True, "not Ready, as there is no CNI yet")
-    return _verdict(waiting)
+    without = {name for name, reason in waiting.items() if any(words in reason for words in _NO_NETWORK)}
+    if not found.expected.without_cni or len(waiting) < len(nodes) or (without and await found.cni_daemon_sets()):
+        without = set()  # a node that is Ready, or the DaemonSet of a CNI, proves that one is installed
+    return verdict(Failure(name, reason, "no-cni" if name in without else "") for name, reason in waiting.items())
 
 
 async def _proxy(found: Round) -> Verdict:
@@ -192,8 +231,6 @@ async def _proxy(found: Round) -> Verdict:
 
 
 async def _core_dns(found: Round) -> Verdict:
-    if found.expected.without_cni and not any(node.ready for node in (await found.kube_nodes()).values()):
-        return Verdict(True, "not running, as there is no CNI yet")
     return _workload(await found.deployment(CORE_DNS), "Deployment", CORE_DNS)
 
 
@@ -201,29 +238,11 @@ async def _schedulable(found: Round) -> Verdict:
     cordoned = {name: node.cordoned_by for name, node in (await found.kube_nodes()).items() if node.cordoned_by}
     ours = {name: f"cordoned by {who}" for name, who in cordoned.items() if who != "other"}
     if ours or not cordoned:
-        return _verdict(ours)
-    return Verdict(True, f"{', '.join(sorted(cordoned))} cordoned, not by talosmith; `kubectl uncordon` ends that")
+        return by_node(ours)
+    names = sorted(cordoned)
+    return Verdict(True, f"{', '.join(names)} cordoned, not by talosmith: kubectl uncordon {' '.join(names)}")
 
 
 def _workload(item: Object | None, kind: str, name: str) -> Verdict:
-    verdict = ready(Ref("apps/v1", kind, name, "kube-system")).judge(item)
-    return Verdict(verdict.ok, "OK" if verdict.ok else f"{name}: {verdict.reason}")
-
-
-def _all_of(expected: Iterable[str], swept: Swept[T], bad: dict[str, str]) -> Verdict:
-    """Everybody has answered, and nobody badly."""
-    silent = {name: "it was not asked" for name in expected if name not in swept.results and name not in swept.errors}
-    return _verdict({**silent, **{name: str(wrong) for name, wrong in swept.errors.items()}, **bad})
-
-
-def _same(found: set[str], expected: Iterable[str], missing: str, extra: str) -> Verdict:
-    wanted = set(expected)
-    return _verdict({**dict.fromkeys(wanted - found, missing), **dict.fromkeys(found - wanted, extra)})
-
-
-def _verdict(bad: dict[str, str]) -> Verdict:
-    if not bad:
-        return OK
-    name = min(bad)
-    told = bad[name] if bad[name].startswith(name) else f"{name}: {bad[name]}"
-    return Verdict(False, told + (f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""))
+    judged = ready(Ref("apps/v1", kind, name, "kube-system")).judge(item)
+    return OK if judged.ok else Verdict(False, f"{kind} {name}: {judged.reason}")

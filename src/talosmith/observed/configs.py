@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigSeen:
-    """`stranger` tells why this is not the node we asked for; empty: nothing speaks against it."""
+    """`foreign_reason`: why this is not the expected node; empty if it may be."""
 
     config: Secret
     digest: str
     controlplane: bool
     pending: bool = False  # another one is in use until it boots
-    stranger: str = ""
+    foreign_reason: str = ""
 
 
 def read_config(config: Secret, name: str, desired: Desired, *, pending: bool = False) -> ConfigSeen:
@@ -45,7 +45,7 @@ def read_config(config: Secret, name: str, desired: Desired, *, pending: bool = 
         digest=digest,
         controlplane=_section(main, "machine").get("type") in ("controlplane", "init"),
         pending=pending,
-        stranger=_stranger(main, documents, name, desired),
+        foreign_reason=_foreign_machine(main, documents, name, desired),
     )
 
 
@@ -66,7 +66,7 @@ def _documents(text: str) -> tuple[Sequence[Document], bool]:
     return [value for value in values if isinstance(value, Mapping)], False
 
 
-def _stranger(main: Document, documents: Sequence[Document], name: str, desired: Desired) -> str:
+def _foreign_machine(main: Document, documents: Sequence[Document], name: str, desired: Desired) -> str:
     cluster = _section(main, "cluster")
     known = cluster.get("id")
     if known and known != desired.bundle.cluster_id:

@@ -3,7 +3,7 @@
 Whether a control plane without a running etcd has any is what decides about a bootstrap, so it is only believed on
 evidence: the service waits in `Preparing`, not about to start, and the data directory is listed and empty. Anything
 else is either known to be there or not known. One moment escapes: a node that was just told to bootstrap looks as if
-it still waited, until it begins to start etcd. So whoever bootstraps always picks the same node.
+it still waited, until it begins to start etcd. So every run bootstraps the same node.
 """
 
 from __future__ import annotations

@@ -39,13 +39,13 @@ async def look_for(
 
 async def _look(looker: NodeLooker, asked: Asked) -> NodeSeen:
     seen = await looker.look(asked, keep=True)
-    if not seen.configured or seen.stranger:
+    if not seen.configured or seen.foreign_reason:
         return seen
     name = await looker.own_name(seen)
     if isinstance(name, Unknown):
         return unknown(asked, f"it does not tell its name: {name.why}")
     if name != asked.name:
-        return replace(seen, stranger=f"at {seen.address} answers `{name}`")
+        return replace(seen, foreign_reason=f"at {seen.address} answers `{name}`")
     return replace(seen, machine=_machine(name, (seen.address, *asked.addresses), controlplane=asked.controlplane))
 
 

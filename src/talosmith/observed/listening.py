@@ -12,7 +12,7 @@ from talosmith.errors import TalosmithError
 from talosmith.kube import KubeClient, Snapshot, follow
 from talosmith.talos import ChangeKind, TalosNode
 
-MOST = 64  # nodes that are listened to; where there are more, somebody else's news comes soon enough
+MOST = 64  # nodes that are listened to; where there are more, news of another node comes soon enough
 _AGAIN = 1.0  # seconds until a node that stopped talking is listened to again
 _KINDS = ("services", "machinestatuses")
 

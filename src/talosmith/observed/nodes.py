@@ -20,7 +20,7 @@ from talosmith.observed.asking import answer_of
 from talosmith.observed.configs import ConfigSeen, read_config
 from talosmith.observed.etcd import look_at_member
 from talosmith.observed.world import EtcdSeen, NodeSeen, Unknown
-from talosmith.reaching import in_turns
+from talosmith.probe import in_turns
 from talosmith.talos import (
     ClockMismatch,
     InMaintenance,
@@ -36,7 +36,7 @@ from talosmith.talos import (
 )
 
 CONNECT = 3.0  # seconds for each address; all addresses are tried together
-_PROBE = 1.0  # for an address at which nobody is expected
+_PROBE = 1.0  # for an address at which nothing is expected
 ANSWER = 8.0  # for all that a node is asked
 
 T = TypeVar("T")
@@ -72,11 +72,11 @@ class NodeLooker:
         self._asking = asyncio.Semaphore(at_once)
 
     async def look(self, asked: Asked, *, keep: bool) -> NodeSeen:
-        """With `keep`, the connection is left open for whoever asks next."""
+        """With `keep`, the connection is left open for the next call."""
         async with self._open:
-            found = await self._reach(asked)
+            found = await self.reach(asked)
             if isinstance(found, TalosmithError):
-                return unknown(asked, str(found), stranger=_foreign(found))
+                return unknown(asked, str(found), foreign_reason=_foreign(found))
             seen = NodeSeen(name=asked.name, machine=asked.machine, address=str(found.node.address))
             try:
                 async with self._asking:
@@ -87,7 +87,7 @@ class NodeLooker:
                     await found.node.close()
 
     async def answers(self, name: str, address: str) -> str:
-        """What answers at an address where nobody should; empty if nobody does."""
+        """What answers at an address where nothing should; empty if nothing does."""
         async with self._open:
             found = await self._try(address, name, "", _PROBE)
         if isinstance(found, Reached):
@@ -99,8 +99,8 @@ class NodeLooker:
         """The name under which a node that was found registers in Kubernetes."""
         return await _known(self._talos.node(seen.address, seen.name).nodename)
 
-    async def _reach(self, asked: Asked) -> Reached | TalosmithError:
-        """The best of what its addresses give: our node, one without a config, somebody else, nobody."""
+    async def reach(self, asked: Asked) -> Reached | TalosmithError:
+        """The best of what its addresses give: our node, one without a config, a foreign machine, nothing."""
         tries = [self._try(one, asked.name, asked.fingerprint, CONNECT) for one in asked.addresses]
         return min(await asyncio.gather(*tries), key=_rank)
 
@@ -130,15 +130,17 @@ class NodeLooker:
 
     async def _ours(self, seen: NodeSeen, found: Reached, asked: Asked) -> NodeSeen:
         node = found.node
-        status, version, boot, config, etcd = await asyncio.gather(
+        vip = self._desired.cluster.network.vip if asked.controlplane else None
+        status, version, boot, config, etcd, addresses = await asyncio.gather(
             _known(node.machine_status),
             _known(node.version),
             _known(node.boot_id),
             _known(lambda: self._config(node, asked.name)),
             _known(partial(look_at_member, node) if asked.controlplane else _nothing),
+            _known(node.addresses if vip else _nothing),
         )
-        if isinstance(config, ConfigSeen) and config.stranger:
-            return unknown(asked, config.stranger, stranger=config.stranger)
+        if isinstance(config, ConfigSeen) and config.foreign_reason:
+            return unknown(asked, config.foreign_reason, foreign_reason=config.foreign_reason)
         if isinstance(config, ConfigSeen) and config.controlplane and not asked.controlplane:
             etcd = await _known(lambda: look_at_member(node))  # it was one, and is to be none
         return replace(
@@ -154,6 +156,7 @@ class NodeLooker:
             config_digest="" if isinstance(config, Unknown) else config.digest,
             pending_reboot=not isinstance(config, Unknown) and config.pending,
             etcd=_etcd(etcd, config),
+            holds_vip=isinstance(addresses, tuple) and any(one.address.ip == vip for one in addresses),
         )
 
     async def _config(self, node: TalosNode, name: str) -> ConfigSeen:
@@ -167,7 +170,7 @@ class NodeLooker:
         return read_config(Secret(text), name, self._desired, pending=pending)
 
 
-def unknown(asked: Asked, why: str, *, stranger: str = "") -> NodeSeen:
+def unknown(asked: Asked, why: str, *, foreign_reason: str = "") -> NodeSeen:
     """A node of which nothing is known. A control plane may have etcd data all the same."""
     unseen = Unknown(why)
     return NodeSeen(
@@ -175,7 +178,7 @@ def unknown(asked: Asked, why: str, *, stranger: str = "") -> NodeSeen:
         machine=asked.machine,
         address=asked.addresses[0] if asked.addresses else "",
         stage=unseen,
-        stranger=stranger,
+        foreign_reason=foreign_reason,
         talos_version=unseen,
         config=unseen,
         etcd=unseen if asked.controlplane else None,
@@ -225,4 +228,4 @@ async def _known(ask: Callable[[], Awaitable[T]]) -> T | Unknown:
 
 
 async def _nothing() -> None:
-    """For workers, which have no etcd."""
+    """Where there is nothing to ask: workers have no etcd, clusters without a VIP no holder."""

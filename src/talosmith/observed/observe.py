@@ -37,8 +37,8 @@ async def observe(
     machines, resources = await asyncio.gather(_machines(provider), look_at_resources(desired, provider))
     ours, others = _asked(desired, machines)
     looker = NodeLooker(desired, talos, maintenance, at_once=at_once, connecting=CONNECTING)
-    everybody = {**ours, **others}
-    keep = len(everybody) <= KEPT
+    asked_nodes = {**ours, **others}
+    keep = len(asked_nodes) <= KEPT
     probe = provider.creates and desired.cluster.network.addressing == "static"
 
     async def look(asked: Asked) -> NodeSeen:
@@ -48,14 +48,14 @@ async def observe(
             if created is not None:
                 return await look(_node(desired, asked.name, created))
             why = f"at {asked.addresses[0]}, where its machine is going to be, answers {answer}" if answer else ""
-            return NodeSeen(name=asked.name, machine=None, stranger=why)
+            return NodeSeen(name=asked.name, machine=None, foreign_reason=why)
         if isinstance(asked.machine, Machine) and asked.machine.power == "off":
             return replace(unknown(asked, "its machine is off"), stage=None)
         if not asked.addresses:
             return unknown(asked, "its address is not known")
         return await looker.look(asked, keep=keep)
 
-    seen = dict(zip(everybody, await asyncio.gather(*map(look, everybody.values())), strict=True))
+    seen = dict(zip(asked_nodes, await asyncio.gather(*map(look, asked_nodes.values())), strict=True))
     kubernetes = await _kubernetes(kube, seen.values())
     former = [name for name in _unknown_to(desired, seen.values(), kubernetes) if name not in seen]
     members = [member for one in seen.values() if isinstance(one.etcd, EtcdSeen) for member in one.etcd.members]
@@ -67,7 +67,7 @@ async def observe(
     return Observed(
         at=at,
         nodes={name: seen[name] for name in ours},
-        others={name: one for name, one in seen.items() if name not in ours},
+        not_in_inventory={name: one for name, one in seen.items() if name not in ours},
         kubernetes=kubernetes,
         resources=resources,
     )

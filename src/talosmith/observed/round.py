@@ -1,4 +1,4 @@
-"""What one round of health conditions looks at. Each thing is asked once, when the first condition needs it."""
+"""What one round of health checks reads. Each thing is read once, when the first check needs it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,22 @@ COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 _ANSWER = 5.0  # seconds for one question to one node
 _SYSTEM = "/api/v1/namespaces/kube-system/pods"
 _APPS = "/apis/apps/v1/namespaces/kube-system"
+_DAEMON_SETS = "/apis/apps/v1/daemonsets"
+_CNI_FOLDERS = ("/etc/cni", "/opt/cni")
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What the nodes' own configs make of the cluster."""
+    """What a healthy cluster consists of, by the nodes' machine configs."""
 
     controlplanes: tuple[str, ...]
     workers: tuple[str, ...]
-    registered: tuple[str, ...]  # nodes that Kubernetes is to have
+    registered: tuple[str, ...]  # nodes that have a Node object
     components: tuple[str, ...]
-    without_cni: bool  # Talos brings none; somebody else will, or has
+    without_cni: bool  # cluster.network.cni: none: Talos installs no CNI
+    manifests: bool  # Talos applies manifests of the user; a CNI may be among them
     proxy: bool
     core_dns: bool
 
@@ -54,7 +57,8 @@ class Expected:
             workers=tuple(node.name for node in desired.workers),
             registered=tuple(name for name, node in desired.nodes.items() if _registers(node.config.reveal())),
             components=tuple(name for name in COMPONENTS if not off.get(name)),
-            without_cni=_inside(cluster, "network", "cni").get("name") == "none",
+            without_cni=desired.without_cni,
+            manifests=bool(cluster.get("inlineManifests") or cluster.get("extraManifests")),
             proxy=not _inside(cluster, "proxy").get("disabled"),
             core_dns=not _inside(cluster, "coreDNS").get("disabled"),
         )
@@ -65,7 +69,7 @@ class Expected:
 
 
 class Round:
-    """Made anew for each round."""
+    """Answers of nodes and of the Kubernetes API, for one round only."""
 
     def __init__(self, expected: Expected, nodes: Mapping[str, TalosNode], kube: KubeClient | None) -> None:
         self.expected = expected
@@ -75,7 +79,7 @@ class Round:
         self._begun: asyncio.Future[Any] | None = None
 
     def begin(self) -> None:
-        """Asks for everything at once, for who is going to want all of it."""
+        """Ask for everything at once, where all checks are going to be evaluated."""
         asks: list[Callable[[], Awaitable[Any]]] = [self.etcd, self.services, self.diagnostics, self.statuses]
         if self._kube is not None:
             asks += [self.kube_nodes, self.static_pods, self.components]
@@ -84,7 +88,7 @@ class Round:
         self._begun = asyncio.gather(*(ask() for ask in asks), return_exceptions=True)
 
     async def end(self) -> None:
-        """What was asked for and is not wanted any more is given up."""
+        """Cancel what was asked for and is not needed any more."""
         asked = [*([self._begun] if self._begun else ()), *self._found.values()]
         for one in asked:
             one.cancel()
@@ -111,11 +115,11 @@ class Round:
         return await self._once("pods", lambda: self._sweep(self.expected.controlplanes, ask))
 
     async def kube_nodes(self) -> dict[str, KubeNode]:
-        """Raises `KubeError`s, as all that ask Kubernetes."""
+        """Node objects by name. Raises `KubeError`, as all that ask the Kubernetes API."""
         return await self._once("kube-nodes", self._list_nodes)
 
     async def components(self) -> list[Object]:
-        """The pods of the control plane, those left out that have ended or are leaving."""
+        """The pods of the control plane without those that have terminated or are being deleted."""
         return await self._once("components", self._list_components)
 
     async def daemon_set(self, name: str) -> Object | None:
@@ -123,6 +127,10 @@ class Round:
 
     async def deployment(self, name: str) -> Object | None:
         return await self._once(f"Deployment {name}", lambda: self._find(f"{_APPS}/deployments/{name}"))
+
+    async def cni_daemon_sets(self) -> list[str]:
+        """DaemonSets that install a CNI, known by their mounts of the folders that container runtimes read."""
+        return await self._once("CNI", self._list_cni)
 
     async def _sweep(self, names: tuple[str, ...], ask: Callable[[TalosNode], Awaitable[T]]) -> Swept[T]:
         async def bounded(node: TalosNode) -> T:
@@ -144,6 +152,10 @@ class Round:
         )
         return [pod for pod in page.item.get("items") or () if _counts(pod)]
 
+    async def _list_cni(self) -> list[str]:
+        page = await self._client.caller.ask("GET", _DAEMON_SETS, about="all DaemonSets", attempts=1)
+        return [item["metadata"]["name"] for item in page.item.get("items") or () if _installs_cni(item)]
+
     async def _find(self, path: str) -> Object | None:
         try:
             return (await self._client.caller.ask("GET", path, attempts=1)).item
@@ -153,11 +165,11 @@ class Round:
     @property
     def _client(self) -> KubeClient:
         if self._kube is None:
-            raise TypeError("conditions of Kubernetes need its client")
+            raise TypeError("checks of Kubernetes need its client")
         return self._kube
 
     async def _once(self, key: str, ask: Callable[[], Awaitable[T]]) -> T:
-        """Who comes second gets the same answer, or the same error."""
+        """The answer to the first call, or its error, for all calls with the same key."""
         if key not in self._found:
             self._found[key] = asyncio.ensure_future(ask())
         return cast(T, await self._found[key])
@@ -168,6 +180,11 @@ def _counts(pod: Object) -> bool:
     states = [one.get("state") or {} for one in status.get("containerStatuses") or ()]
     over = bool(states) and all("terminated" in state for state in states)
     return not (pod["metadata"].get("deletionTimestamp") or status.get("phase") == "Failed" or over)
+
+
+def _installs_cni(daemon_set: Object) -> bool:
+    volumes = _inside(daemon_set, "spec", "template", "spec").get("volumes") or ()
+    return any(_inside(volume, "hostPath").get("path", "").startswith(_CNI_FOLDERS) for volume in volumes)
 
 
 def _main(text: str) -> Mapping[str, Any]:

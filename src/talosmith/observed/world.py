@@ -48,7 +48,7 @@ class EtcdSeen:
 
 
 def etcd_view(seen: Iterable[EtcdSeen]) -> EtcdView | None:
-    """etcd as a whole, by what each control plane that answered knows of it; None where nobody has a member list."""
+    """etcd as a whole, as the control planes that answered list it; None where none has a member list."""
     asked = [one for one in seen if one.members]
     if not asked:
         return None
@@ -82,15 +82,15 @@ class NodeSeen:
     """One node of the inventory, or a machine of ours that the inventory no longer has.
 
     `stage` is Talos' own word (maintenance, booting, installing, running, …), None if there is no machine or it is
-    off, `Unknown` if nobody answers. `stranger` tells why who answers is not our node: another cluster's, or somebody
-    else at its address.
+    off, `Unknown` if nothing answers. `foreign_reason`: why what answers is not this node: a node of another cluster,
+    or another node at its address.
     """
 
     name: str
     machine: Machine | Unknown | None
     address: str = ""  # where it answered
     stage: str | Unknown | None = None
-    stranger: str = ""
+    foreign_reason: str = ""
     fingerprint: str = ""  # seen in maintenance mode
     ready: bool = False
     unmet: tuple[str, ...] = ()
@@ -101,13 +101,14 @@ class NodeSeen:
     pending_reboot: bool = False  # it runs with another config than the one it would boot with
     etcd: EtcdSeen | Unknown | None = None  # None: a worker, or it has no config yet
     kube: KubeNodeSeen | Unknown | None = None
+    holds_vip: bool = False  # the VIP is among its addresses
 
     @property
     def configured(self) -> bool:
         return isinstance(self.stage, str) and self.stage != "maintenance"
 
     @property
-    def leads(self) -> bool:
+    def is_controlplane(self) -> bool:
         """Its machine was made to be a control plane."""
         return isinstance(self.machine, Machine) and self.machine.role == "controlplane"
 
@@ -146,26 +147,28 @@ class ResourcesSeen:
 class Observed:
     at: float
     nodes: Mapping[str, NodeSeen]  # of the inventory, in its order
-    others: Mapping[str, NodeSeen] = field(default_factory=dict)  # machines and members that it no longer has
+    not_in_inventory: Mapping[str, NodeSeen] = field(
+        default_factory=dict
+    )  # machines and members that it no longer has
     kubernetes: Mapping[str, KubeNodeSeen] | Unknown | None = None  # None: there is no cluster yet
     resources: ResourcesSeen | Unknown | None = None  # None: the provider has none
 
     @property
-    def everybody(self) -> dict[str, NodeSeen]:
-        return {**self.nodes, **self.others}
+    def all_nodes(self) -> dict[str, NodeSeen]:
+        return {**self.nodes, **self.not_in_inventory}
 
     @property
     def machines(self) -> dict[str, Machine]:
-        return {name: seen.machine for name, seen in self.everybody.items() if isinstance(seen.machine, Machine)}
+        return {name: seen.machine for name, seen in self.all_nodes.items() if isinstance(seen.machine, Machine)}
 
     def etcd(self) -> EtcdView | None:
-        """What all control planes together say; None where nobody has a member list."""
-        return etcd_view(one.etcd for one in self.everybody.values() if isinstance(one.etcd, EtcdSeen))
+        """What all control planes together say; None where no control plane has a member list."""
+        return etcd_view(one.etcd for one in self.all_nodes.values() if isinstance(one.etcd, EtcdSeen))
 
     @property
     def bootstrapped(self) -> bool | Unknown:
         """Whether etcd exists anywhere. Only if every control plane that could have it has said no, it does not."""
-        seen = self.everybody.values()
+        seen = self.all_nodes.values()
         if any(isinstance(one.etcd, EtcdSeen) and not one.etcd.waiting for one in seen):
             return True
         silent = [one.name for one in seen if isinstance(one.etcd, Unknown)]

@@ -1,17 +1,19 @@
-"""Changes of what is there: configs and sizes. The least disturbing way, and one control plane after the other."""
+"""Changes of existing nodes: machine configs and sizes. The least disruptive way, one control plane at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from talosmith.desired.config.changes import changed_fields
 from talosmith.desired.config.compare import differing_paths
 from talosmith.desired.config.load import load
 from talosmith.desired.config.reboot import needs_reboot
 from talosmith.desired.target import Desired, DesiredNode, StepConfig
-from talosmith.model.machines import Machine, MachineSpec
+from talosmith.model.machines import Machine, MachineSpec, size_changes
+from talosmith.model.resources import Setting, SettingChange
 from talosmith.model.secret import Secret
 from talosmith.observed.world import NodeSeen, Observed, Unknown
-from talosmith.operations.in_place import listed, refusal, remarks
+from talosmith.operations.config_changes import RECREATE, listed, refusal, remarks
 from talosmith.operations.resources import stands_on
 from talosmith.plan.builder import PlanBuilder
 from talosmith.plan.gate import as_effect, judge
@@ -52,31 +54,36 @@ def change_config(
 ) -> None:
     turns = _turns(plan, desired, observed, max_unavailable)
     running = observed.bootstrapped is not False
-    refused: dict[str, list[str]] = {}
-    told: dict[str, list[str]] = {}
+    noted: dict[str, list[str]] = {}
     for wanted in _broken_first(desired, observed):
         seen = observed.nodes[wanted.name]
-        if not seen.configured or seen.stranger:
+        if not seen.configured or seen.foreign_reason:
             continue
         if isinstance(seen.config, Unknown):
-            plan.note(f"{wanted.name}: its config could not be read: {seen.config.why}")
+            plan.note(f"{wanted.name}: machine config could not be read: {seen.config.why}")
         elif isinstance(seen.config, Secret) and seen.config_digest != wanted.digest:
             before, after = (load(one.reveal(), wanted.name) for one in (seen.config, wanted.config))
-            paths = differing_paths(before, after)
-            if wrong := refusal(paths, running=running):
-                refused.setdefault(wrong, []).append(wanted.name)
+            paths, changed = differing_paths(before, after), changed_fields(before, after)
+            if (why := refusal(paths, changed, running=running)) is not None:
+                plan.block(why.cause, wanted.name, settings=why.settings, fix=why.fix, symptoms=why.symptoms)
                 continue
             for remark in remarks(paths):
-                told.setdefault(remark, []).append(wanted.name)
-            _change(plan, turns, observed, wanted, paths, needs_reboot(before, after, desired.cluster.talos_version))
+                noted.setdefault(remark, []).append(wanted.name)
+            rebooting = needs_reboot(before, after, desired.cluster.talos_version)
+            _change(
+                plan, turns, observed, wanted, config_change(wanted, paths, rebooting, changed=changed), rebooting
+            )
         elif seen.pending_reboot:
             reboot = Reboot(wanted.name, wanted.is_controlplane)
             needs = _needs(turns, wanted, reboot.key, disturbing=True)
-            plan.add(reboot, "a config waits there for a reboot", needs=needs, effect=_effect(observed, wanted))
-    for why, names in refused.items():
-        plan.block(f"{listed(names)}: {why}")
-    for what, names in told.items():
-        plan.note(f"{listed(names)}: {what}")
+            plan.add(
+                reboot,
+                "a staged machine config takes effect with a reboot",
+                needs=needs,
+                effect=_effect(observed, wanted),
+            )
+    for what, names in noted.items():
+        plan.note(f"{', '.join(names)}: {what}")
 
 
 def _broken_first(desired: Desired, observed: Observed) -> list[DesiredNode]:
@@ -93,22 +100,25 @@ def _change(
     turns: Turns,
     observed: Observed,
     wanted: DesiredNode,
-    paths: Sequence[str],
+    action: ChangeConfig,
     rebooting: Sequence[str],
 ) -> None:
-    action = config_change(wanted, paths, rebooting)
-    reason = f"differs in {listed(paths)}" + (f"; {listed(rebooting)} takes a reboot" if rebooting else "")
+    reason = "machine config differs" + (f"; reboot needed for {listed(rebooting)}" if rebooting else "")
     effect = _effect(observed, wanted) if rebooting else ""
     plan.add(action, reason, needs=_needs(turns, wanted, action.key, disturbing=bool(rebooting)), effect=effect)
 
 
 def config_change(
-    wanted: DesiredNode, paths: Sequence[str], rebooting: Sequence[str], own: StepConfig | None = None
+    wanted: DesiredNode,
+    paths: Sequence[str],
+    rebooting: Sequence[str],
+    own: StepConfig | None = None,
+    changed: tuple[SettingChange, ...] = (),
 ) -> ChangeConfig:
     """The step that changes these fields; with `own`, to a config on the way to that of the inventory."""
     network = any(path.startswith(_NETWORK) for path in paths)
     restarts = wanted.is_controlplane and not rebooting and any(map(_restarts_components, paths))
-    return ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane, restarts, own)
+    return ChangeConfig(wanted.name, bool(rebooting), network, wanted.is_controlplane, restarts, own, changed)
 
 
 def _restarts_components(path: str) -> bool:
@@ -128,18 +138,25 @@ def resize(
         machine = observed.nodes[wanted.name].machine
         if not isinstance(machine, Machine):
             continue
-        change = _difference(machine, wanted.machine)
+        changed = _sizes(machine, wanted.machine)
         if _shrinks(machine, wanted.machine):
-            plan.block(f"{wanted.name} would get smaller or fewer disks; that loses data: replace the node instead")
-        elif change and not can.resizes:
-            plan.note(f"{wanted.name}: {change}; this provider cannot change it in place")
-        elif change:
+            disks = SettingChange("disks", _mib(machine.disks_mib), _mib(wanted.machine.disks_mib))
+            fix = f"set the disk sizes back, or {RECREATE}"
+            plan.block(
+                "disks cannot shrink in place: their data would be lost", wanted.name, settings=[disks], fix=fix
+            )
+        elif (changed or machine.outdated) and not can.resizes:
+            sizes = ", ".join([*map(str, changed), *filter(None, [machine.outdated])])
+            plan.note(f"{wanted.name}: {sizes}: this provider cannot resize machines")
+        elif changed or machine.outdated:
             running = only_grows(machine, wanted.machine)
-            action = ResizeMachine(wanted.name, change, wanted.is_controlplane, running, can.calls("resize"))
+            action = ResizeMachine(
+                wanted.name, machine.outdated, wanted.is_controlplane, running, can.calls("resize"), changed
+            )
             needs = _needs(turns, wanted, action.key, disturbing=not running)
             effect = "" if running else _effect(observed, wanted)
             below = stands_on(observed, wanted.name)
-            plan.add(action, "the inventory says so", needs=needs, requires=below, effect=effect)
+            plan.add(action, "machine differs from the inventory", needs=needs, requires=below, effect=effect)
 
 
 def _shrinks(machine: Machine, spec: MachineSpec) -> bool:
@@ -149,17 +166,20 @@ def _shrinks(machine: Machine, spec: MachineSpec) -> bool:
     return smaller or len(spec.disks_mib) < len(machine.disks_mib)
 
 
-def _difference(machine: Machine, spec: MachineSpec) -> str:
-    pairs = (
-        ("CPUs", machine.cpu, spec.cpu),
-        ("MiB of memory", machine.ram_mib, spec.ram_mib),
-        ("MiB of disk", sum(machine.disks_mib) or None, sum(spec.disks_mib) or None),
-    )
-    sizes = [f"{old} to {new} {what}" for what, old, new in pairs if old and new and old != new]
-    return ", ".join([*sizes, *([machine.outdated] if machine.outdated else [])])
+def _sizes(machine: Machine, spec: MachineSpec) -> tuple[SettingChange, ...]:
+    """Sizes before and after, each with its unit: `memory: 2048 MiB → 4096 MiB`."""
+    found: list[SettingChange] = []
+    for what, old, new in size_changes(machine, spec):
+        unit, _, name = what.rpartition(" of ")
+        found.append(SettingChange(name, f"{old} {unit}", f"{new} {unit}") if unit else SettingChange(name, old, new))
+    return tuple(found)
+
+
+def _mib(sizes: Sequence[int]) -> list[Setting]:
+    return [f"{size} MiB" for size in sizes]
 
 
 def _effect(observed: Observed, wanted: DesiredNode) -> str:
     if not wanted.is_controlplane:
-        return "its pods move or stop while it is away"
+        return ""
     return as_effect(judge("restart", wanted.name, observed.etcd()))

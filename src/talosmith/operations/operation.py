@@ -1,12 +1,13 @@
-"""The shape of every operation: a module with a dataclass of options and `build`, which `Session.plan` calls.
+"""The shape of every operation: a module with `OPTIONS`, a dataclass, and `build`, which `Session.plan` calls.
 
-A new operation is one file here and one command in cli/: the session does not know which operations exist.
+A new operation is one file here and one command in cli/: the session finds it by its name.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from importlib import import_module
+from typing import Any, ClassVar, Protocol, cast
 
 from talosmith.desired.target import Desired
 from talosmith.observed.world import Observed
@@ -20,7 +21,18 @@ from talosmith.steps.context import Context
 class Options:
     """What the user asks for. Operations add fields of their own."""
 
+    creates_machines: ClassVar[bool] = False  # then machines of a former cluster name matter
     selection: Selection = field(default_factory=Selection)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormerCluster:
+    """The same secrets under another cluster name: `cluster_name` was changed."""
+
+    name: str
+    machines: tuple[str, ...] = ()
+    exists: bool = False  # it has machines, which need not be known by name
+    traces: tuple[str, ...] = ()  # of the name: client files of the folder, recorded runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +41,18 @@ class Facts:
 
     capabilities: Capabilities = field(default_factory=Capabilities)
     missing_files: tuple[str, ...] = ()  # talosconfig, kubeconfig: missing, expired or for another endpoint
+    former: tuple[FormerCluster, ...] = ()
+    own_files: tuple[str, ...] = ()  # those of the inventory folder that open this cluster
 
 
-Chosen = TypeVar("Chosen", bound=Options, contravariant=True)
-
-
-class Operation(Protocol[Chosen]):
+class Operation(Protocol):
     """A module of this package. `build` is pure."""
 
-    def build(self, desired: Desired, observed: Observed, options: Chosen, facts: Facts, /) -> Plan[Context]: ...
+    OPTIONS: type[Options]
+
+    def build(self, desired: Desired, observed: Observed, options: Any, facts: Facts, /) -> Plan[Context]: ...
+
+
+def operation(name: str) -> Operation:
+    """The operation of this name, such as `up`: imported here, after the cluster was asked, for a fast start."""
+    return cast(Operation, import_module(f"talosmith.operations.{name}"))

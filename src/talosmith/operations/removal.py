@@ -52,13 +52,13 @@ def remove_lost_members(plan: PlanBuilder[Context], desired: Desired, observed: 
         if isinstance(seen.machine, Unknown):
             continue
         for member in members.get(wanted.name, []):
-            why = "its machine is gone" if seen.machine is None else "it is empty"
+            why = "machine does not exist" if seen.machine is None else "node has no config"
             removal = RemoveMember(wanted.name, member.id)
             effect = as_effect(forecast.remove(wanted.name))
-            before = [plan.add(removal, f"{why}, and etcd still counts it", needs=before, effect=effect)]
+            before = [plan.add(removal, f"{why}, and etcd still lists it as a member", needs=before, effect=effect)]
         if seen.machine is None and isinstance(observed.kubernetes, dict) and wanted.name in observed.kubernetes:
             needs = (RemoveMember.key_of(wanted.name).if_planned,)
-            plan.add(DeleteNode(wanted.name), "its machine is gone", needs=needs)
+            plan.add(DeleteNode(wanted.name), "machine does not exist", needs=needs)
 
 
 def remove_others(
@@ -68,29 +68,31 @@ def remove_others(
     forecast: Forecast,
     can: Capabilities,
 ) -> None:
-    """What the inventory no longer has."""
+    """Nodes that are no longer in the inventory."""
     for node in desired.controlplanes:
         if plan.has(Joined.key_of(node.name)):
             forecast.join(node.name)
     gone: dict[str, list[StepKey]] = {}  # by name: the steps that remove it
     before = plan.keys()
-    for name, seen in observed.others.items():
-        if seen.stranger:
-            plan.note(f"{name} is not in the inventory, and not this cluster's: {seen.stranger}")
+    for name, seen in observed.not_in_inventory.items():
+        if seen.foreign_reason:
+            plan.note(f"{name} is not in the inventory, and not proven to be this cluster's: {seen.foreign_reason}")
         elif isinstance(seen.stage, Unknown) or isinstance(seen.machine, Unknown):
-            why = seen.stage.why if isinstance(seen.stage, Unknown) else "its machine is not known"
-            plan.note(f"{name} is not in the inventory, but nothing is removed that does not answer: {why}")
+            why = seen.stage.why if isinstance(seen.stage, Unknown) else "whether its machine exists is unknown"
+            plan.note(f"{name} is not in the inventory, and is not removed because it does not answer: {why}")
         elif seen.machine is None and not can.creates:
-            plan.note(f"{name} is in the cluster, but not in the inventory, and its address is not known")
+            plan.note(f"{name} is in the cluster, but not in the inventory, and its address is unknown")
         else:
-            reason = "the inventory no longer has it"
+            reason = "not in the inventory"
             verdict = forecast.remove(name) if concerns_etcd(observed, name, seen) else None
             gone[name] = take_out(plan, observed, name, seen, reason, before, verdict, can)
             before = [*before, *gone[name]]
     erased = {name: [key for key in keys if key == ResetNode.key_of(name)] for name, keys in gone.items()}
-    leading = {name: keys for name, keys in gone.items() if concerns_etcd(observed, name, observed.others[name])}
+    leading = {
+        name: keys for name, keys in gone.items() if concerns_etcd(observed, name, observed.not_in_inventory[name])
+    }
     if any(erased.values()):  # no tag tells that they were ours
-        _confirm(plan, "nodes that the inventory does not have are erased", erased)
+        _confirm(plan, "nodes that are not in the inventory are reset", erased)
     elif leading:
         _confirm(plan, "control planes are removed", leading)
     elif len(gone) > MANY:
@@ -112,13 +114,13 @@ def take_out(
     verdict: Verdict | None,
     can: Capabilities,
 ) -> list[StepKey]:
-    """Out of a cluster that goes on. One after the other: what comes next needs all of it.
+    """Remove a node from a cluster that stays. One node after the other: what comes next needs all of it.
 
     `verdict` is the gate's on the removal, for a control plane.
     """
     actions: list[Action[Context]] = []
     registered = isinstance(observed.kubernetes, dict) and name in observed.kubernetes
-    alive = seen.configured and not seen.stranger
+    alive = seen.configured and not seen.foreign_reason
     members = members_by_name(observed).get(name, [])[:1]
     if registered and alive:
         actions.append(Drain(name, controlplane=bool(members)))
@@ -126,7 +128,7 @@ def take_out(
     actions += leaving
     has_machine = isinstance(seen.machine, Machine)
     if has_machine and alive and not can.creates:
-        actions.append(ResetNode(name))  # while Kubernetes still tells where it is
+        actions.append(ResetNode(name))  # while its Node object still has its address
     if registered:
         actions.append(DeleteNode(name))
     if has_machine and can.creates:
@@ -144,13 +146,13 @@ def take_out(
 
 def concerns_etcd(observed: Observed, name: str, seen: NodeSeen) -> bool:
     """Whether its removal is a matter of etcd: a member, or a machine that was created as a control plane."""
-    return seen.leads or name in members_by_name(observed)
+    return seen.is_controlplane or name in members_by_name(observed)
 
 
 def members_by_name(observed: Observed) -> dict[str, list[EtcdMemberSeen]]:
     """etcd's members as all control planes list them, by the names they have."""
     found: dict[int, EtcdMemberSeen] = {}
-    for seen in observed.everybody.values():
+    for seen in observed.all_nodes.values():
         if isinstance(seen.etcd, EtcdSeen):
             found |= {member.id: member for member in seen.etcd.members}
     named: dict[str, list[EtcdMemberSeen]] = {}

@@ -44,9 +44,10 @@ def ensure_resources(plan: PlanBuilder[Context], desired: Desired, observed: Obs
 
 
 def _known(plan: PlanBuilder[Context], observed: Observed) -> ResourcesSeen:
-    """Nothing is created or deleted while it is not known what exists."""
-    if isinstance(observed.resources, Unknown):
-        plan.block(f"it is not known what the machines stand on: {observed.resources.why}")
+    """Nothing is created or deleted while it is unknown what exists. Unknown machines block the plan already."""
+    machines_unknown = any(isinstance(seen.machine, Unknown) for seen in observed.nodes.values())
+    if isinstance(observed.resources, Unknown) and not machines_unknown:
+        plan.block(f"which resources exist is unknown: {observed.resources.why}", fix="talosmith doctor")
     return observed.resources if isinstance(observed.resources, ResourcesSeen) else ResourcesSeen()
 
 
@@ -71,17 +72,19 @@ def _before(spec: ResourceSpec) -> list[StepKey]:
 def _change(
     plan: PlanBuilder[Context], desired: Desired, one: ResourceSeen, wanted: ResourceSpec, found: Resource
 ) -> None:
-    what = ", ".join(map(str, one.difference.settings))
     if not desired.owner.owns(found.tags):
-        plan.note(f"{one.key} is not this cluster's and is used as it is, not as the inventory says ({what})")
+        what = ", ".join(map(str, one.difference.settings))
+        plan.note(f"{one.key} is not owned by this cluster and is not updated ({what})")
     elif one.difference.change == "replace":
-        plan.block(f"{one.key} cannot be changed in place ({what}): {one.difference.remedy}")
+        plan.block(
+            f"{one.key} cannot be changed in place", settings=one.difference.settings, fix=one.difference.remedy
+        )
     else:
         plan.add(UpdateResource(one.key, one.difference.settings), "differs", requires=_before(wanted))
 
 
 def delete_unwanted(plan: PlanBuilder[Context], desired: Desired, observed: Observed) -> None:
-    """What the inventory no longer has, after all that may still use it. What is shared goes with the cluster."""
+    """What the inventory no longer has, after all that may still use it. Shared resources stay until `destroy`."""
     seen = observed.resources
     if not isinstance(seen, ResourcesSeen):
         return
@@ -91,18 +94,18 @@ def delete_unwanted(plan: PlanBuilder[Context], desired: Desired, observed: Obse
     before = plan.keys()
     for found in going.values():
         needs = [*before, *_dependents(found, going)]
-        plan.add(_delete(found), "the inventory no longer has it", needs=needs, requires=moving)
+        plan.add(_delete(found), "not in the inventory", needs=needs, requires=moving)
 
 
 def delete_all(plan: PlanBuilder[Context], desired: Desired, observed: Observed) -> None:
-    """With the whole cluster, whose machines are planned to be deleted already."""
+    """All resources of the cluster, whose machines are planned to be deleted already."""
     going = _going(plan, desired, _known(plan, observed).found.values())
     machines = plan.keys(lambda step: isinstance(step.action, DestroyMachine))
     early = refers_to_machines(observed)
     for found in going.values():
         after = [] if found.key in early else machines
         needs = _dependents(found, going)
-        plan.add(_delete(found), "it belongs to this cluster", needs=needs, requires=after)
+        plan.add(_delete(found), "owned by this cluster", needs=needs, requires=after)
 
 
 def deleted_before_machines(observed: Observed) -> list[StepKey]:
@@ -121,11 +124,11 @@ def refers_to_machines(observed: Observed) -> set[ResourceKey]:
 def _going(
     plan: PlanBuilder[Context], desired: Desired, candidates: Iterable[Resource]
 ) -> dict[ResourceKey, Resource]:
-    """Of these, what is this cluster's and nobody else uses. What one that stays stands on stays with it."""
+    """Of these, what this cluster owns and nothing else uses. What a resource that stays needs, stays with it."""
     ours = {one.key: one for one in candidates if desired.owner.owns(one.tags)}
     staying = [one for one in ours.values() if one.used_by]
     for one in staying:
-        plan.note(f"{one.key} stays: {', '.join(one.used_by)} {'use' if len(one.used_by) > 1 else 'uses'} it")
+        plan.note(f"{one.key} is kept: in use by {', '.join(one.used_by)}")
     while staying:
         one = staying.pop()
         ours.pop(one.key, None)

@@ -1,6 +1,6 @@
-"""Bring a cluster up, or back to what the inventory says, with as little disturbance as that takes.
+"""Bring a cluster up, or back in sync with the inventory, with as little disruption as that takes.
 
-The whole of it is `build`. Read it aloud: refuse what cannot be meant; remove lost etcd members; create resources
+The whole of it is `build`. Read it aloud: refuse what is unsafe; remove lost etcd members; create resources
 and machines; apply configs; bootstrap etcd once; wait for the API and for every node; change what has changed, one
 control plane at a time; remove what is no longer wanted, last; check that the cluster is healthy.
 """
@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from talosmith.desired.target import Desired
 from talosmith.model.machines import Machine
+from talosmith.observed.sync import drift
 from talosmith.observed.world import KubeNodeSeen, NodeSeen, Observed, Unknown
 from talosmith.operations.changes import change_config, resize
 from talosmith.operations.operation import Facts, Options
-from talosmith.operations.refusals import refuse
+from talosmith.operations.refusals import refuse, refuse_second_cluster
 from talosmith.operations.removal import Forecast, members_by_name, remove_lost_members, remove_others
 from talosmith.operations.resources import delete_unwanted, ensure_resources, stands_on
 from talosmith.plan.builder import PlanBuilder
@@ -33,8 +35,12 @@ from talosmith.steps.nodes import Joined, Reboot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpOptions(Options):
+    creates_machines: ClassVar[bool] = True
     health_limit: float = 900.0
     max_unavailable: int = 1  # workers that are disturbed at the same time
+
+
+OPTIONS = UpOptions
 
 
 def build(desired: Desired, observed: Observed, options: UpOptions, facts: Facts) -> Plan[Context]:
@@ -47,10 +53,12 @@ def build(desired: Desired, observed: Observed, options: UpOptions, facts: Facts
     for name in desired.nodes:
         _machine(plan, observed, name, can)
         _first_config(plan, observed, name, observed.nodes[name])
+    if off := [name for name in desired.nodes if plan.has(PowerOn.key_of(name))]:
+        plan.note(f"{', '.join(off)}: powered off; the machine config is compared once the machine is on")
     _bootstrap(plan, desired, observed)
     _api(plan, observed)
     for name in desired.nodes:
-        _joined(plan, observed, name, observed.nodes[name])
+        _joined(plan, desired, observed, name)
         _uncordon(plan, name, observed.nodes[name])
         if can.forgets_seeds:
             _seed(plan, name, observed.nodes[name], can)
@@ -60,7 +68,8 @@ def build(desired: Desired, observed: Observed, options: UpOptions, facts: Facts
     delete_unwanted(plan, desired, observed)
     _files(plan, desired, facts.missing_files)
     _health(plan, options)
-    return plan.freeze(options.selection)
+    refuse_second_cluster(plan, desired, facts)
+    return plan.freeze(options.selection, drift(desired, observed))
 
 
 def _health(plan: PlanBuilder[Context], options: UpOptions) -> None:
@@ -69,7 +78,7 @@ def _health(plan: PlanBuilder[Context], options: UpOptions) -> None:
     left_out = plan.keys(lambda step: not chosen.has(step) and step.stage != "files")
     if left_out and not chosen.names(Healthy.key_of()):
         if chosen.skip:
-            plan.note("steps are left out, so whether the cluster is healthy is not checked")
+            plan.note("steps are skipped, so the cluster's health is not checked")
     elif plan.keys():
         plan.add(Healthy(options.health_limit), "cluster changed in this run", needs=plan.keys())
 
@@ -84,21 +93,20 @@ def _machine(plan: PlanBuilder[Context], observed: Observed, name: str, can: Cap
             requires=(RemoveMember.key_of(name).if_planned, *below),
         )
     elif isinstance(seen.machine, Machine) and seen.machine.power == "off":
-        plan.add(PowerOn(name), "machine is off", requires=below)
-        plan.note(f"{name} is off: whether its config is in sync is seen once it is on")
+        plan.add(PowerOn(name), "machine is powered off", requires=below)
 
 
 def _first_config(plan: PlanBuilder[Context], observed: Observed, name: str, seen: NodeSeen) -> None:
-    if seen.configured or seen.stranger or _membership(observed, name, seen):
+    if seen.configured or seen.foreign_reason or _membership(observed, name, seen):
         return
     if seen.stage == "maintenance":
-        reason = "waits for its config in maintenance mode"
+        reason = "node is in maintenance mode"
     elif isinstance(seen.stage, Unknown):
-        reason = f"does not answer yet: {seen.stage.why}"
+        reason = f"node does not answer yet: {seen.stage.why}"
     elif seen.machine is not None:
-        reason = "is off, and neither etcd nor Kubernetes lists it"
+        reason = "node is powered off, and neither etcd nor Kubernetes lists it"
     else:
-        reason = "a new machine has no config"
+        reason = "new machine"
     plan.add(
         FirstConfig(name),
         reason,
@@ -125,21 +133,22 @@ def _bootstrap(plan: PlanBuilder[Context], desired: Desired, observed: Observed)
     """The first control plane of the inventory, unless etcd is somewhere. No other one is ever chosen."""
     if observed.bootstrapped is True:
         return
-    for name, seen in observed.others.items():
+    for name, seen in observed.not_in_inventory.items():
         if isinstance(seen.etcd, Unknown):
             plan.block(
-                f"no bootstrap: whether {name} has this cluster's etcd data is not known ({seen.etcd.why}). The "
-                f"inventory no longer has control plane {name}, and a bootstrap beside it would be a second etcd "
-                f"cluster: switch {name} on, or put it back into the inventory"
+                "etcd is not bootstrapped: this control plane is no longer in the inventory, and whether it has this "
+                f"cluster's etcd data is unknown ({seen.etcd.why}); a bootstrap could create a second etcd cluster",
+                name,
+                fix=f"power {name} on, or add it to the inventory again",
             )
     names = [node.name for node in desired.controlplanes]
     running = [node.name for node in desired.workers if observed.nodes[node.name].ready]
     if observed.bootstrapped is False and running:
-        text = f"{', '.join(running)} ran in a cluster whose etcd is gone; a new one is empty"
+        text = f"{', '.join(running)} ran in a cluster whose etcd data is lost; the new etcd is empty"
         plan.confirm(text, of=(BootstrapEtcd.key_of(),))
     reason = "no control plane has etcd data"
     if isinstance(observed.bootstrapped, Unknown):
-        reason = "no control plane is known to have etcd data; all are asked again before the bootstrap"
+        reason = "no control plane is known to have etcd data; all are checked again before the bootstrap"
     # First configs only: a changed one waits for a cluster that runs.
     configs = [key for name in names if plan.has(key := FirstConfig.key_of(name))]
     plan.add(BootstrapEtcd(names[0]), reason, needs=configs)
@@ -147,35 +156,46 @@ def _bootstrap(plan: PlanBuilder[Context], desired: Desired, observed: Observed)
 
 def _api(plan: PlanBuilder[Context], observed: Observed) -> None:
     if isinstance(observed.kubernetes, Unknown) or observed.kubernetes is None:
-        why = observed.kubernetes.why if isinstance(observed.kubernetes, Unknown) else "there is no cluster yet"
+        why = (
+            observed.kubernetes.why
+            if isinstance(observed.kubernetes, Unknown)
+            else "no control plane has etcd data yet"
+        )
         powered = [PowerOn.key_of(name).if_planned for name in observed.nodes]
         plan.add(ControlPlaneUp(), why, needs=[BootstrapEtcd.key_of().if_planned, *powered])
 
 
-def _joined(plan: PlanBuilder[Context], observed: Observed, name: str, seen: NodeSeen) -> None:
+def _joined(plan: PlanBuilder[Context], desired: Desired, observed: Observed, name: str) -> None:
+    seen = observed.nodes[name]
     touched = any(plan.has(key) for key in (CreateMachine.key_of(name), FirstConfig.key_of(name)))
     member = "" if seen.configured else _membership(observed, name, seen)
     if touched:
         reason = "new node"
     elif plan.has(PowerOn.key_of(name)):
-        reason = f"is a member by {member}" if member else "machine is switched on"
-    elif member and isinstance(seen.stage, Unknown) and not seen.stranger:
+        reason = f"is a member by {member}" if member else "machine is powered on"
+    elif member and isinstance(seen.stage, Unknown) and not seen.foreign_reason:
         reason = f"is a member by {member}, and does not answer: {seen.stage.why}"
         plan.note(
-            f"{name} is a member of this cluster and does not answer: `up` waits for it; switch it on, or remove it "
-            f"with `talosmith destroy --target {name}`"
+            f"{name} is a member of this cluster and does not answer: `up` waits for it; power it on, or remove it: "
+            f"talosmith destroy -n {name}"
         )
-    elif seen.configured and not seen.ready:
-        reason = "; ".join(seen.unmet) or "node is not ready"
+    elif seen.configured and not seen.ready and not _lacks_only_cni(desired, seen):
+        reason = "; ".join(seen.unmet) or "node is not Ready"
     else:
         return
     needs = (PowerOn.key_of(name), Reboot.key_of(name), ControlPlaneUp.key_of())
     plan.add(
-        Joined(name),
+        Joined(name, desired.without_cni),
         reason,
         needs=[key.if_planned for key in needs],
         requires=(FirstConfig.key_of(name).if_planned,),
     )
+
+
+def _lacks_only_cni(desired: Desired, seen: NodeSeen) -> bool:
+    """Talos installs no CNI, and a node is not Ready without: health, and no step of a plan."""
+    unready = bool(seen.unmet) and all(unmet.startswith("nodeReady:") for unmet in seen.unmet)
+    return seen.stage == "running" and unready and desired.without_cni
 
 
 def _uncordon(plan: PlanBuilder[Context], name: str, seen: NodeSeen) -> None:
@@ -187,13 +207,13 @@ def _uncordon(plan: PlanBuilder[Context], name: str, seen: NodeSeen) -> None:
         needs = (Joined.key_of(name).if_planned, ControlPlaneUp.key_of().if_planned)
         plan.add(Uncordon(name), reason, needs=needs)
     elif seen.kube.cordoned_by == "other":
-        plan.note(f"{name} is cordoned, not by talosmith: left as it is; `kubectl uncordon {name}` ends that")
+        plan.note(f"{name} is cordoned, not by talosmith, and stays cordoned: kubectl uncordon {name}")
 
 
 def _seed(plan: PlanBuilder[Context], name: str, seen: NodeSeen, can: Capabilities) -> None:
     """Not before the node is ready: until then its config may be nowhere else."""
     if plan.has(CreateMachine.key_of(name)) or (isinstance(seen.machine, Machine) and seen.machine.seeded):
-        reason = "the node keeps its config on its own disk by then"
+        reason = "not needed once the node runs from its own disk"
         action = ForgetSeed(name, can.calls("forget-seed"))
         plan.add(action, reason, requires=(Joined.key_of(name).if_planned,))
 

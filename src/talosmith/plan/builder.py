@@ -9,12 +9,15 @@ from itertools import chain
 from typing import Any, Generic
 
 from talosmith.errors import UsageError
+from talosmith.model.drift import Drift
+from talosmith.model.resources import SettingChange
+from talosmith.plan.blocked import Blocked, folded
 from talosmith.plan.step import Action, C, Plan, Step, StepKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which steps of a plan are meant: patterns of step keys, and names of nodes. Empty: all of them."""
+    """Selects steps of a plan: by patterns of step keys, and by names of nodes. Empty: all steps."""
 
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
@@ -39,7 +42,7 @@ class PlanBuilder(Generic[C]):
         self._steps: dict[StepKey, Step[C]] = {}
         self._requires: dict[StepKey, tuple[StepKey, ...]] = {}
         self._notes: list[str] = []
-        self._blocked: list[str] = []
+        self._blocked: list[Blocked] = []
         self._confirm: list[tuple[str, tuple[StepKey, ...]]] = []
 
     def add(
@@ -72,15 +75,24 @@ class PlanBuilder(Generic[C]):
     def note(self, text: str) -> None:
         self._notes.append(text)
 
-    def block(self, text: str) -> None:
-        """The plan must not be run at all, for this reason."""
-        self._blocked.append(text)
+    def block(
+        self,
+        cause: str,
+        *nodes: str,
+        settings: Iterable[SettingChange] = (),
+        fix: str = "",
+        symptoms: Iterable[str] = (),
+    ) -> None:
+        """The plan must not be run at all, for this cause. The same cause on several nodes is one item."""
+        self._blocked.append(
+            Blocked(cause=cause, nodes=nodes, settings=tuple(settings), fix=fix, symptoms=tuple(symptoms))
+        )
 
     def confirm(self, text: str, of: Iterable[StepKey]) -> None:
         """A plain yes is not enough for these steps."""
         self._confirm.append((text, tuple(of)))
 
-    def freeze(self, selection: Selection | None = None) -> Plan[C]:
+    def freeze(self, selection: Selection | None = None, drift: Iterable[Drift] = ()) -> Plan[C]:
         self._check_edges()
         chosen = selection or Selection()
         steps = self._chosen(chosen)
@@ -88,15 +100,16 @@ class PlanBuilder(Generic[C]):
         steps = {key: step for key, step in steps.items() if key not in incomplete}
         also = ", ".join(f"{key} (requires {missing})" for key, missing in incomplete.items())
         if self._steps and not steps and (chosen.only or chosen.targets):
-            hint = f"left out: {also}" if also else f"steps of this plan: {', '.join(self._steps)}"
-            raise UsageError("none of the plan's steps is selected", hint=hint)
+            hint = f"skipped: {also}" if also else f"steps of this plan: {', '.join(self._steps)}"
+            raise UsageError("no step of the plan is selected", hint=hint)
         return Plan(
             operation=self._operation,
             cluster=self._cluster,
             steps=self._ordered_among(steps),
-            notes=(*self._notes, *([f"also left out: {also}"] if also else [])),
-            blocked=tuple(self._blocked),
+            notes=(*self._notes, *([f"also skipped: {also}"] if also else [])),
+            blocked=folded(self._blocked),
             confirm=tuple(text for text, of in self._confirm if any(key in steps for key in of)),
+            drift=tuple(one for one in drift if not chosen.targets or one.node in chosen.targets),
         )
 
     def _chosen(self, selection: Selection) -> dict[StepKey, Step[C]]:

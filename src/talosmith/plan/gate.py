@@ -139,8 +139,8 @@ def judge_after(
 
 
 def as_effect(verdict: Verdict) -> str:
-    """The verdict as a plan shows it: at the time of the act the gate judges again, and holds the act back."""
-    return verdict.reason if verdict.allowed else f"held back as long as this is so: {verdict.reason}"
+    """The verdict as a plan shows it: the gate judges again right before the act."""
+    return verdict.reason if verdict.allowed else f"waits until this changes: {verdict.reason}"
 
 
 def _unsettled(name: str, act: Act, etcd: EtcdView) -> Verdict | None:

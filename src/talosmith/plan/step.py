@@ -1,7 +1,7 @@
-"""Steps and plans: what is going to be done, in which order, why, and what it disturbs.
+"""Steps and plans: what is going to be done, in which order, why, and what it disrupts.
 
 A plan is data. It is made by an operation (pure), shown by `report`, run by `engine`, and the same plan for the same
-world has the same digest: that is how a saved plan is known to be out of date.
+state has the same digest: that is how a saved plan is known to be stale.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
+from talosmith.model.drift import Drift
+from talosmith.model.evictions import Evictions
 from talosmith.model.resources import SettingChange
+from talosmith.plan.blocked import Blocked
 
 Disruption = Literal["none", "restart", "reboot", "drain", "wipe"]  # from harmless to final
 SEVERITY: Mapping[Disruption, int] = {"none": 0, "restart": 1, "reboot": 2, "drain": 3, "wipe": 4}
@@ -47,9 +50,12 @@ class StepKey(str):
 
 
 class Report(Protocol):
-    """How a running step tells what it waits for, and the last thing it saw; `hint` is for who has waited in vain."""
+    """How a running step reports what it waits for and the last thing it saw.
 
-    def __call__(self, text: str, hint: str = "") -> None: ...
+    `hint` is shown if it waits in vain; `phase` is the node's, as `observed/phase.py` has them; empty: not observed.
+    """
+
+    def __call__(self, text: str, hint: str = "", *, phase: str = "") -> None: ...
 
 
 class Action(Protocol[C_contra]):
@@ -82,7 +88,7 @@ class Action(Protocol[C_contra]):
 
     @property
     def settings(self) -> tuple[SettingChange, ...]:
-        """What of a resource changes, each setting with its value before and after."""
+        """What changes of a machine config, a machine or a resource: each setting with its value before and after."""
 
     def calls(self) -> tuple[str, ...]:
         """Every call that changes something which running it may make, such as `talos:ApplyConfiguration`."""
@@ -108,6 +114,7 @@ class Step(Generic[C]):
     needs: tuple[StepKey, ...] = ()
     expected: float | None = None  # seconds, from earlier runs
     effect: str = ""  # what it means for etcd's quorum or the API, where it means something
+    evictions: Evictions | None = None  # what it does to pods, where it ends some
 
     @property
     def key(self) -> StepKey:
@@ -132,12 +139,12 @@ class Step(Generic[C]):
     def as_data(self) -> dict[str, Any]:
         """For JSON and the digest; nothing secret is in it."""
         return {
-            "key": self.key,
+            "key": str(self.key),
             "subject": self.subject,
             "stage": self.stage,
             "does": self.action.describe(),
             "reason": self.reason,
-            "needs": list(self.needs),
+            "needs": [str(need) for need in self.needs],
             "disruption": self.disruption,
             "effect": self.effect,
             "settings": [asdict(one) for one in self.action.settings],
@@ -153,8 +160,9 @@ class Plan(Generic[C]):
     cluster: str
     steps: tuple[Step[C], ...]
     notes: tuple[str, ...] = ()
-    blocked: tuple[str, ...] = ()
+    blocked: tuple[Blocked, ...] = ()
     confirm: tuple[str, ...] = ()  # what has to be confirmed beyond a plain yes, in words
+    drift: tuple[Drift, ...] = ()  # in which nodes differ from the inventory, whether a step changes that or not
 
     def __iter__(self) -> Iterator[Step[C]]:
         return iter(self.steps)
@@ -165,6 +173,16 @@ class Plan(Generic[C]):
     @property
     def empty(self) -> bool:
         return not self.steps
+
+    @property
+    def in_sync(self) -> bool:
+        """Nothing to do, nothing that forbids it, and no node differs from the inventory."""
+        return not (self.steps or self.blocked or self.drift)
+
+    @property
+    def drift_left(self) -> tuple[Drift, ...]:
+        """What differs after the plan was run, too: versions, which an upgrade changes."""
+        return tuple(one for one in self.drift if one.kind in ("talos-version", "kubernetes-version"))
 
     def step(self, key: str) -> Step[C]:
         for step in self.steps:
@@ -177,14 +195,25 @@ class Plan(Generic[C]):
             "operation": self.operation,
             "cluster": self.cluster,
             "digest": self.digest,
-            "steps": [{**step.as_data(), "expected": step.expected} for step in self.steps],
+            "in_sync": self.in_sync,
+            "steps": [
+                {
+                    **step.as_data(),
+                    "expected": step.expected,
+                    "evictions": None if step.evictions is None else asdict(step.evictions),
+                }
+                for step in self.steps
+            ],
+            "drift": [asdict(one) for one in self.drift],
             "notes": list(self.notes),
-            "blocked": list(self.blocked),
+            "blocked": [one.as_data() for one in self.blocked],
             "confirm": list(self.confirm),
         }
 
     @property
     def digest(self) -> str:
-        """Of all that would be done; expected times are not part of it."""
-        data = [self.operation, self.cluster, [step.as_data() for step in self.steps], self.blocked]
+        """Of all that would be done. Expected times and pods are not part of it; configs are, masked fields too."""
+        configs = [asdict(one) for one in self.drift if one.kind == "config"]
+        blocked = [one.as_data() for one in self.blocked]
+        data = [self.operation, self.cluster, [step.as_data() for step in self.steps], blocked, configs]
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def provider_for(cluster: Cluster, owner: Owner, secrets: Secrets | None) -> Provider:
     """The provider that the cluster's inventory names. Nothing is connected to, started or read yet.
 
-    Each is imported only when it is used: nobody waits for libraries of providers that are not theirs.
+    Each is imported only when it is used: the libraries of other providers need not be installed.
     """
     section = cluster.provider
     if isinstance(section, Lab):
@@ -33,6 +33,6 @@ def provider_for(cluster: Cluster, owner: Owner, secrets: Secrets | None) -> Pro
 
         return metal_provider(cluster, section, owner, secrets)
     raise Permanent(
-        f"the provider `{section.name}` is not built yet",
-        hint="use `metal` with machines that you make yourself, or `lab` to try things out",
+        f"provider `{section.name}` is not built yet",
+        hint="use `metal` with machines that you create yourself, or `lab` to try things out",
     )

@@ -21,12 +21,18 @@ HostCalls = Mapping[Verb, tuple[str, ...]]
 NO_HOST_CALLS: HostCalls = MappingProxyType({})
 
 
+Level = Literal["ok", "note", "warning", "error"]
+Area = Literal["this computer", "provider", "nodes", "cluster"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a look before the start has found: `error` stops everything, `warning` is told, `ok` too."""
+    """The result of a preflight check or of `doctor`. An `error` keeps `up` from starting; a `note` is neither good
+    nor bad, such as a tool that talosmith does not need."""
 
-    level: Literal["ok", "warning", "error"]
-    check: str  # what was looked at, in two or three words
+    level: Level
+    area: Area = "provider"
+    check: str  # what was checked, in two or three words
     cause: str = ""
     evidence: str = ""
     fix: str = ""
@@ -39,7 +45,7 @@ class Provider(Protocol):
 
     name: str
     seeds: bool  # machines are made with their config; else they wait for it in maintenance mode
-    creates: bool  # False: the machines are there already, and stay when the cluster goes
+    creates: bool  # False: the machines exist already, and stay when the cluster is destroyed
     simulated: bool  # machines of a lab: milliseconds for what takes real machines seconds
 
     @property
@@ -53,13 +59,13 @@ class Provider(Protocol):
         """All machines of this cluster, by their tags, whether the inventory still has them or not."""
 
     async def create(self, spec: MachineSpec, seed: Secret | None = None) -> Machine:
-        """Makes a machine and switches it on. The one that is there already is returned as it is, never a twin."""
+        """Create a machine and power it on. A machine that already exists is returned unchanged, never a twin."""
 
     async def destroy(self, machine: Machine) -> None:
-        """Takes a machine and its disks away. Silent when it is gone already."""
+        """Delete a machine and its disks. Silent when the machine does not exist."""
 
     async def power(self, machine: Machine, on: bool) -> None:
-        """Switches it on or off. Silent when it is so already."""
+        """Power the machine on or off. Silent when the state is unchanged."""
 
     async def close(self) -> None:
         """Lets go of connections."""
@@ -84,7 +90,15 @@ class HasSeeds(Protocol):
     """Machines find their config on a disk of their own, which holds secrets and is not needed for long."""
 
     async def forget_seed(self, machine: Machine) -> bool:
-        """Takes the seed away from the machine and deletes it. Whether there was one."""
+        """Detach the seed from the machine and delete it; whether a seed existed."""
+
+
+@runtime_checkable
+class FindsRenamed(Protocol):
+    """Machines carry tags, so those of a cluster whose name was changed can be found by its id."""
+
+    async def find_renamed(self) -> Mapping[str, tuple[str, ...]]:
+        """By cluster name: machines with this cluster's id and another cluster name. Nothing is changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from talosmith.foreign_text import escaped_line
 from talosmith.inventory.origins import Origin
@@ -15,8 +16,15 @@ _HEADER = ("NAME", "ROLE", "ADDRESS", "MAC", "VMID", "ZONE", "TYPE", "CPU", "MEM
 _HOW = {
     "static": "static addresses",
     "dhcp": "addresses by DHCP reservation",
-    "provider": "addresses given by the provider",
+    "provider": "addresses assigned by the provider",
 }
+
+
+def as_data(cluster: Cluster) -> dict[str, Any]:
+    """Fields of kind Cluster. The settings of a provider do not tell which provider it is: its name is added."""
+    data: dict[str, Any] = plain(cluster)
+    data["provider"] = {"name": cluster.provider.name, "settings": data["provider"]}
+    return data
 
 
 def as_text(cluster: Cluster, style: Style) -> str:
@@ -35,7 +43,7 @@ def _head(cluster: Cluster, style: Style) -> Iterator[str]:
     facts = {
         "versions": f"Talos {cluster.talos_version}, Kubernetes {cluster.kubernetes_version}",
         "API": cluster.endpoint.url + (f" (VIP {network.vip})" if network.vip else ""),
-        "nodes": f"{network.node_cidr or 'network not given'}, {_HOW[network.addressing]}"
+        "nodes": f"{network.node_cidr or 'no node network'}, {_HOW[network.addressing]}"
         + (f", gateway {network.gateway}" if network.gateway and network.addressing == "static" else ""),
         "pods": str(network.pod_cidr),
         "services": str(network.svc_cidr),

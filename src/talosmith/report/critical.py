@@ -1,4 +1,4 @@
-"""What a plan's or a run's needs come to: its longest chain, and the needs that say all the others."""
+"""Critical path of a plan or a run, and the transitive reduction of its needs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def critical_path(steps: Mapping[str, StepSeen], latest: float) -> list[str]:
 
 
 def without_implied(needs: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Of what each needs, only that which nothing else it needs already needs. Steps come after their needs."""
+    """Needs of each step without those that another of its needs implies. Steps come after their needs."""
     bits: dict[str, int] = {}
     behind: dict[str, int] = {}  # all that stands before a step, a bit each: sets would not do for thousands in a row
     kept: dict[str, list[str]] = {}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from talosmith.events import Event
-from talosmith.report.words import one_line
+from talosmith.report.text import one_line
 
 State = Literal["to come", "running", "done", "failed", "skipped"]
 
@@ -38,6 +38,7 @@ class StepSeen:
     ended: float | None = None
     changed: bool = True
     hint: str = ""
+    phase: str = ""  # of the node, as the step reported it last
     because: str = ""  # the step whose failure keeps it from being run
     sayings: list[Saying] = field(default_factory=list)
 
@@ -127,6 +128,7 @@ class RunSeen:
             step.state, step.began = "running", event.at
         elif event.kind in ("step-progress", "step-retrying"):
             step.say(event.at, text, retry=event.kind == "step-retrying")
+            step.phase = one_line(event.data.get("phase") or step.phase)
         elif event.kind == "step-done":
             step.state, step.ended = "done", event.at
             step.changed = bool(event.data.get("changed", True))

@@ -1,4 +1,4 @@
-"""Pictures of what is there and of what will be done: as data, and from that as Mermaid text or SVG.
+"""Graphs of the cluster and of plans: as data, and from that as Mermaid text or SVG.
 
 `topology` shows a cluster as the inventory has it, `plan_graph` the steps of a plan and what each of them needs.
 """
@@ -13,7 +13,7 @@ from talosmith.model.cluster import Cluster, Node
 from talosmith.report.cluster import size
 from talosmith.report.critical import without_implied
 from talosmith.report.follow import planned
-from talosmith.report.words import count, one_line
+from talosmith.report.text import count, one_line
 
 Kind = Literal["endpoint", "controlplane", "worker", "network", "none", "restart", "reboot", "drain", "wipe"]
 _BY_DISRUPTION: Mapping[str, Kind] = {
@@ -35,7 +35,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """Boxes in the order they are read, and who needs or reaches whom."""
+    """Boxes in reading order, and edges: which box needs or reaches which."""
 
     title: str
     boxes: tuple[Box, ...]
@@ -113,7 +113,7 @@ def plan_graph(plan: Mapping[str, Any]) -> Graph:
 
 
 def as_mermaid(graph: Graph) -> str:
-    """A flowchart, as Markdown is shown with in many places. What could end a quoted name is written as an entity."""
+    """A flowchart as Markdown renderers show it. Characters that could end a quoted name are entities."""
     ids = {box.id: f"n{place}" for place, box in enumerate(graph.boxes)}
     lanes: dict[str, list[Box]] = {}
     for box in graph.boxes:

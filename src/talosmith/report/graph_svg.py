@@ -103,7 +103,7 @@ def topology_svg(graph: Graph) -> str:
 
 
 def layers_of(graph: Graph) -> dict[str, int]:
-    """For each box how many stand, one after the other, before it. Boxes come after what they need."""
+    """Depth of each box: the length of the longest chain of boxes before it. Boxes come after what they need."""
     needs: dict[str, list[str]] = {}
     for begin, end in graph.edges:
         needs.setdefault(end, []).append(begin)
@@ -134,7 +134,7 @@ def _rows(
 
 
 def _to_controlplanes(places: Mapping[str, Place], upper: Sequence[Box], api: Box | None) -> Iterator[str]:
-    """From the API to the first row of control planes; workers reach it as everybody does, without lines."""
+    """From the API to the first row of control planes; workers reach it, too, without lines."""
     if api is None or not upper:
         return
     x, y, width, height = places[api.id]

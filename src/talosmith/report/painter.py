@@ -11,8 +11,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
-from talosmith.report.progress_lines import Line, Look
-from talosmith.report.style import Style
+from talosmith.report.style import Line, Look, Style
 
 _BEGIN, _END = "\x1b[?2026h\x1b[?7l", "\x1b[?7h\x1b[?2026l"  # show it all at once; do not wrap
 _CLEAR = "\x1b[2K"
@@ -24,23 +23,14 @@ class Painter:
     def __init__(self, stream: TextIO, size: Size | None = None) -> None:
         self.stream = stream
         self.size = size or (lambda: terminal_size(stream))
-        style = Style(stream)
-        self._looks: dict[Look, Callable[[str], str]] = {
-            "": str,
-            "bold": style.bold,
-            "dim": style.dim,
-            "red": style.red,
-            "yellow": style.yellow,
-            "green": style.green,
-            "cyan": style.cyan,
-        }
+        self._style = Style(stream)
         self._painted: list[int] = []  # the width of each line that is there now
 
     def paint(self, lines: Iterable[Line], above: Iterable[Line] = ()) -> None:
         """Puts `lines` in the place of the last ones; `above` goes over them, to stay."""
         columns, _ = self.size()
         kept = [self._cropped(line, columns) for line in lines]
-        staying = [self._whole(line) for line in above]
+        staying = [self._style.line(line) for line in above]
         up = sum(max(-(-width // columns), 1) for width in self._painted)
         text = f"\x1b[{up}A\r" if up else "\r"
         wrapping = "".join(f"{_CLEAR}\x1b[?7h{line}\n\x1b[?7l" for line in staying)
@@ -49,16 +39,13 @@ class Painter:
         self.stream.write(f"{_BEGIN}{text}{wrapping}{body}\x1b[J{_END}")
         self.stream.flush()
 
-    def _whole(self, line: Line) -> str:
-        return "".join(self._looks[look](text) for look, text in line)
-
     def _cropped(self, line: Line, columns: int) -> tuple[str, int]:
         """The line as it is written, and how many columns it takes; the last column stays free."""
         from rich.cells import cell_len, set_cell_size
 
         room = max(columns - 1, 1)
         if sum(cell_len(text) for _, text in line) <= room:
-            return self._whole(line), sum(cell_len(text) for _, text in line)
+            return self._style.line(line), sum(cell_len(text) for _, text in line)
         shown: list[tuple[Look, str]] = []
         room -= 1  # for the mark that something is missing
         for look, text in line:
@@ -67,7 +54,7 @@ class Painter:
             room -= cell_len(fitting)
             if room <= 0:
                 break
-        return self._whole([*shown, ("dim", "…")]), max(columns - 1, 1)
+        return self._style.line([*shown, ("dim", "…")]), max(columns - 1, 1)
 
 
 def terminal_size(stream: TextIO) -> tuple[int, int]:

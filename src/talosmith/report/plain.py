@@ -1,8 +1,8 @@
-"""A run as plain lines, one for each thing worth telling: for CI, pipes and terminals that cannot move the cursor.
+"""A run as plain lines, one for each event: for CI, pipes and terminals that cannot move the cursor.
 
-A wait is printed when it begins, when its reason changes (but not every second), and again once in a while: a silent
-run looks like a hung one. A step reports a reason once, when it is new; so between events a thread prints the reasons
-that came too early, and repeats those that last.
+A step that takes longer is printed with its node's phase and the reason, again when the reason changes (but not every
+second), and again once in a while: a silent run looks like a hung one. A step reports a reason once, when it is new;
+so between events a thread prints the reasons that came too early, and repeats those that last.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from typing import TextIO
 
 from talosmith.events import Event
 from talosmith.report.follow import RunSeen, StepSeen
+from talosmith.report.phases import phase_text
+from talosmith.report.progress_lines import reason_of
 from talosmith.report.style import Style
-from talosmith.report.words import count, duration, moment, one_line, stopwatch
+from talosmith.report.text import count, duration, moment, one_line, stopwatch
 
+_FIRST_REASON_AFTER = 2.0  # seconds from the begin of a step: a short wait is not worth a line
 _NEW_REASON_AFTER = 5.0  # seconds between two reasons of the same step
 _SAME_REASON_AFTER = 30.0
 _REPEATED = 10  # steps at most whose unchanged reason is repeated: with very many, the rest adds nothing
@@ -25,7 +28,7 @@ _LOOK = 1.0
 
 
 class PlainLines:
-    """A listener, and a context manager that runs the thread. If nobody reads any more, the run goes on."""
+    """A listener, and a context manager that runs the thread. If the stream is closed, the run goes on."""
 
     def __init__(self, stream: TextIO, *, clock: Callable[[], float] = time.time) -> None:
         self.stream = stream
@@ -58,11 +61,11 @@ class PlainLines:
         with self._lock:
             repeated = 0
             for step in self.run.in_state("running"):
-                _, last = self._told.get(step.key, (0.0, ""))
-                if step.text == last and repeated == _REPEATED:
+                again = step.key in self._told and self._told[step.key][1] == step.text
+                if again and repeated == _REPEATED:
                     continue
                 line = self._waits(self.clock(), step, _about(step))
-                repeated += bool(line) and step.text == last
+                repeated += bool(line) and again
                 self._write(self.clock(), line)
 
     def _go_on(self) -> None:
@@ -90,36 +93,40 @@ class PlainLines:
             return f"{mark} {self.run.remarks[-1][1]}"
         step = self.run.steps[one_line(event.step)]
         about = _about(step)
-        if event.kind == "step-started":
-            return f"{about} …"
-        if event.kind == "step-progress":
+        if event.kind in ("step-started", "step-progress"):
             return self._waits(event.at, step, about)
         if event.kind == "step-retrying":
             wait = event.data.get("wait")
-            again = f", again in {duration(wait)}" if isinstance(wait, int | float) else ", trying again"
+            again = f", retrying in {duration(wait)}" if isinstance(wait, int | float) else ", retrying"
             self._told[step.key] = (event.at, step.text)
             return f"{style.yellow('↻')} {about}: {one_line(event.text)}{again}"
         if event.kind == "step-done":
             took = f" in {duration(step.ended - step.began)}" if step.ended and step.began else ""
-            return f"{style.green('✓')} {about}: " + (f"done{took}" if step.changed else "was so already")
+            return f"{style.green('✓')} {about}: " + (f"done{took}" if step.changed else "unchanged")
         if event.kind == "step-failed":
             hint = f"; fix: {step.hint}" if step.hint else ""
             return f"{style.red('✗')} {about}: {style.red('failed')}: {one_line(event.text)}{hint}"
-        return f"{style.dim('-')} {about}: left out: {one_line(event.text)}"
+        return f"{style.dim('-')} {about}: skipped: {one_line(event.text)}"
 
     def _waits(self, at: float, step: StepSeen, about: str) -> str:
-        when, what = self._told.get(step.key, (float("-inf"), ""))
-        if not step.text or at - when < (_SAME_REASON_AFTER if what == step.text else _NEW_REASON_AFTER):
+        if at - (at if step.began is None else step.began) < _FIRST_REASON_AFTER:
+            return ""
+        when, what = self._told.get(step.key, (float("-inf"), None))
+        is_same = what == step.text
+        if at - when < (_SAME_REASON_AFTER if is_same else _NEW_REASON_AFTER):
             return ""
         self._told[step.key] = (at, step.text)
-        return f"{about}: {'still ' if what == step.text else ''}{step.text}"
+        steps = self.run.by_subject()[step.subject] if step.subject else ()
+        state = phase_text(steps) or ("waiting" if is_same else "")
+        told = ": ".join(filter(None, (f"still {state}" if is_same else state, reason_of(step))))
+        return f"{about}: {told}" if told else f"{about} …"
 
     def _finished(self) -> str:
         done, failed = len(self.run.in_state("done")), len(self.run.in_state("failed"))
         left = len(self.run.steps) - done - failed
         colour = {"done": self.style.green, "failed": self.style.red}.get(self.run.outcome, self.style.yellow)
         counts = f"{count(done, 'step')} done" + (f", {failed} failed" if failed else "")
-        counts += f", {left} left" if left else ""
+        counts += f", {left} not done" if left else ""
         return f"{colour(self.run.outcome)} after {duration(self.run.elapsed)}: {counts}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from talosmith.errors import Problem
 from talosmith.foreign_text import escaped, escaped_line
@@ -11,6 +12,30 @@ from talosmith.report.style import Style
 
 def as_text(problems: Iterable[Problem], style: Style) -> str:
     return "\n".join(line for problem in problems for line in _lines(problem, style))
+
+
+def as_lines(problems: Iterable[Problem], style: Style) -> str:
+    """One line for each, with its place and reason: for commands that have more to show than the inventory."""
+    lines = []
+    for problem in problems:
+        reason = f" ({problem.why})" if problem.why else ""
+        place = f"{problem.place}: " if problem.file else ""
+        lines.append(f"{style.yellow(problem.severity + ':')} {escaped_line(f'{place}{problem.what}{reason}')}")
+    return "\n".join(lines)
+
+
+def as_data(problem: Problem) -> dict[str, Any]:
+    """A problem as an object; without a place, line and column are null."""
+    return {
+        "severity": problem.severity,
+        "message": problem.what,
+        "reason": problem.why,
+        "fix": problem.fix,
+        "file": problem.file,
+        "line": problem.line or None,
+        "column": problem.column or None,
+        "source": problem.source,
+    }
 
 
 def summary(problems: Iterable[Problem]) -> str:

@@ -1,4 +1,4 @@
-"""A run as one likes to watch it at a terminal: a line per node that moves, kept up to date in place."""
+"""A run at a terminal: a line per node with its phase and what it waits for, kept up to date in place."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ from talosmith.events import Event, Listener
 from talosmith.report.follow import RunSeen
 from talosmith.report.painter import Painter, Size, can_move
 from talosmith.report.plain import PlainLines
-from talosmith.report.progress_lines import Line, final_picture, picture
+from talosmith.report.progress_lines import final_picture, picture
+from talosmith.report.style import Line
 
 _FRAMES_PER_SECOND = 10.0
 _SHARE = 0.05  # of the time at most goes into painting, however many nodes there are
 
 
 @contextmanager
-def watching(stream: TextIO) -> Iterator[Listener]:
-    """The listener that suits the stream: in motion at a terminal, plain lines in CI and pipes."""
+def watching(stream: TextIO, *, simulated: bool = False) -> Iterator[Listener]:
+    """The listener that suits the stream: in motion at a terminal, plain lines in CI and pipes.
+
+    `simulated`: machines are a lab's, and take as long as those where no earlier run has shown it.
+    """
     if can_move(stream):
-        with Progress(stream) as progress:
+        with Progress(stream, simulated=simulated) as progress:
             yield progress
     else:
         with PlainLines(stream) as lines:
@@ -37,8 +41,15 @@ class Progress:
     """
 
     def __init__(
-        self, stream: TextIO, *, clock: Callable[[], float] = time.time, size: Size | None = None, moves: bool = True
+        self,
+        stream: TextIO,
+        *,
+        clock: Callable[[], float] = time.time,
+        size: Size | None = None,
+        moves: bool = True,
+        simulated: bool = False,
     ) -> None:
+        self._simulated = simulated
         self.run = RunSeen()
         self.clock = clock
         self._painter = Painter(stream, size)
@@ -77,9 +88,17 @@ class Progress:
         with self._lock:
             if self._settled:
                 return
-            _, rows = self._painter.size()
-            begun = self.run.began is not None
-            lines = picture(self.run, self.clock(), height=max(rows - 1, 2), frame=self._frame) if begun else []
+            columns, rows = self._painter.size()
+            lines: list[Line] = []
+            if self.run.began is not None:
+                lines = picture(
+                    self.run,
+                    self.clock(),
+                    height=max(rows - 1, 2),
+                    width=columns,
+                    frame=self._frame,
+                    simulated=self._simulated,
+                )
             self._frame += 1
             if lines or self._above:
                 self._put(lines)

@@ -1,4 +1,4 @@
-"""How a run ended: what is done, what failed and why, what is left, and the command to go on with."""
+"""How a run ended: what is done, what failed and why, what is not done, and the command that resumes it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from talosmith.report.follow import RunSeen, StepSeen
 from talosmith.report.style import Style
-from talosmith.report.words import count, duration, listed
+from talosmith.report.text import count, duration, listed
 
 
 def as_text(run: RunSeen, style: Style, *, again: str = "") -> str:
-    """`again` is the command that goes on where this one ended, such as `talosmith up`."""
+    """`again` is the command that resumes the run, such as `talosmith up`."""
     return "\n".join(_lines(run, style, again))
 
 
@@ -45,44 +45,44 @@ def _lines(run: RunSeen, style: Style, again: str) -> Iterator[str]:
             yield f"      {style.dim('fix:')} {step.hint}"
         kept = [one for one in left if _root(run, one) == step.key]
         if kept:
-            yield f"      {style.dim('not done because of it:')} {listed([_name(one) for one in kept])}"
+            yield f"      {style.dim('skipped (depends on it):')} {listed([_name(one) for one in kept])}"
     orphans = [step for step in left if _root(run, step) not in {one.key for one in failed}]
     for step in orphans:
         if step.began is not None:
             said = f": {step.text}" if step.text else ""
-            yield f"  {style.yellow('not finished:')} {style.bold(step.subject or 'cluster')}: {step.title}{said}"
+            yield f"  {style.yellow('interrupted:')} {style.bold(step.subject or 'cluster')}: {step.title}{said}"
     waiting = [_name(step) for step in orphans if step.began is None]
     if waiting:
-        yield f"  {style.yellow('not begun:')} {listed(waiting)}"
+        yield f"  {style.yellow('not started:')} {listed(waiting)}"
     if again and (failed or left):
-        yield f"  {style.dim('to go on:')} {again}"
+        yield f"  {style.dim('resume:')} {again}"
 
 
 def _headline(run: RunSeen, style: Style, failed: int, left: int) -> str:
     done = run.in_state("done")
-    so_already = sum(not step.changed for step in done)
+    unchanged = sum(not step.changed for step in done)
     parts = [f"{len(done)} of {count(len(run.steps), 'step')} done" if failed or left else _all(len(done))]
-    if so_already:
-        parts[0] += f" ({so_already} {'was' if so_already == 1 else 'were'} so already)"
+    if unchanged:
+        parts[0] += f" ({unchanged} unchanged)"
     parts += [f"{failed} failed"] if failed else []
-    parts += [f"{left} left"] if left else []
+    parts += [f"{left} not done"] if left else []
     what = f"{run.operation} {run.cluster}".strip()
     took = duration(run.elapsed)
     told = {
-        "done": style.green(f"✓ {what} is done in {took}"),
+        "done": style.green(f"✓ {what} done in {took}"),
         "failed": style.red(f"✗ {what} failed after {took}"),
-        "stopped": style.yellow(f"■ {what} was stopped after {took}"),
+        "stopped": style.yellow(f"■ {what} stopped after {took}"),
     }
-    killed = style.yellow(f"? {what} did not end by itself; seen for {took}")
+    killed = style.yellow(f"? {what} did not finish (killed, or still running); last event after {took}")
     return f"{told.get(run.outcome, killed)}: {', '.join(parts)}"
 
 
 def _all(number: int) -> str:
-    return "nothing had to be done" if number == 0 else f"{count(number, 'step')}"
+    return "nothing to do" if number == 0 else f"{count(number, 'step')}"
 
 
 def _root(run: RunSeen, step: StepSeen) -> str:
-    """The failed step at the end of the chain of those that were left out."""
+    """The failed step at the end of the chain of those that were skipped."""
     seen = {step.key}
     because = step.because
     while because in run.steps and because not in seen:

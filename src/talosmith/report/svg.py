@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from talosmith.report.words import one_line
+from talosmith.report.text import one_line
 
 # One palette for all pictures, by day and by night.
 PALETTE = """

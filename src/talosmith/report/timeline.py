@@ -1,6 +1,6 @@
-"""When each step of a run began, waited and ended, and which chain of them the run's length came from.
+"""When each step of a run started, waited and ended, and the critical path.
 
-Made from recorded events alone, so that any run can be looked at later; one that was killed too.
+Made from recorded events alone: any run can be shown later, also one that was killed.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from talosmith.events import Event
 from talosmith.report.critical import critical_path
 from talosmith.report.follow import RunSeen, StepSeen
 from talosmith.report.style import Style
-from talosmith.report.words import count, duration, stopwatch
+from talosmith.report.text import count, duration, stopwatch, wrapped
 
-Fate = Literal["done", "failed", "left", "unfinished"]
+_TIMES = 16  # columns for the duration of a step and the gaps between columns
+_SHORTEST_CHART = 20
+
+Fate = Literal["done", "failed", "skipped", "unfinished"]
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A stretch of a step in which it said the same thing. Times are seconds since the run began."""
+    """A stretch of a step with the same reason for waiting. Times are seconds since the start of the run."""
 
     begin: float
     end: float
@@ -43,7 +46,7 @@ class Bar:
     text: str = ""
     changed: bool = True
     critical: bool = False
-    ready: float = 0.0  # when all that it needs was done
+    ready: float = 0.0  # when all steps that it needs were done
     waits: tuple[Wait, ...] = ()
 
     @property
@@ -58,9 +61,9 @@ class Timeline:
     began: float  # since the epoch
     seconds: float
     outcome: str
-    bars: tuple[Bar, ...]  # the cluster's own, then by node in the order of the plan; within one by time
+    bars: tuple[Bar, ...]  # steps of the cluster, then of each node in the order of the plan; by start time
     path: tuple[str, ...]  # keys of the critical path
-    never_begun: tuple[str, ...] = ()
+    not_started: tuple[str, ...] = ()
 
     @property
     def lanes(self) -> dict[str, list[Bar]]:
@@ -79,18 +82,15 @@ class Timeline:
 
     def as_data(self) -> dict[str, Any]:
         return {
-            "operation": self.operation,
-            "cluster": self.cluster,
-            "began": self.began,
             "seconds": round(self.seconds, 3),
-            "outcome": self.outcome,
             "critical_path": list(self.path),
             "steps": [_bar_data(bar) for bar in self.bars],
-            "never_begun": list(self.never_begun),
+            "not_started": list(self.not_started),
         }
 
 
-def timeline(events: Iterable[Event]) -> Timeline:
+def timeline(events: Iterable[Event], *, outcome: str = "") -> Timeline:
+    """`outcome`: of a run whose end is not recorded, such as `running` or `killed`."""
     run = RunSeen(events)
     zero = run.began or 0.0
     path = critical_path(run.steps, run.latest)
@@ -106,22 +106,22 @@ def timeline(events: Iterable[Event]) -> Timeline:
         cluster=run.cluster,
         began=zero,
         seconds=run.elapsed,
-        outcome=run.outcome or "unfinished",
+        outcome=run.outcome or outcome or "unfinished",
         bars=tuple(bars),
         path=tuple(path),
-        never_begun=tuple(step.key for step in run.steps.values() if step.began is None),
+        not_started=tuple(step.key for step in run.steps.values() if step.began is None),
     )
 
 
 def as_text(found: Timeline, style: Style, width: int = 100) -> str:
-    """A chart as wide as `width` columns."""
+    """A chart of `width` columns."""
     return "\n".join(_lines(found, style, width))
 
 
 def _bar(run: RunSeen, step: StepSeen, zero: float, critical: bool) -> Bar:
     begin = step.began if step.began is not None else zero
     end = max(run.latest if step.ended is None else step.ended, begin)
-    fates: dict[str, Fate] = {"done": "done", "failed": "failed", "skipped": "left"}
+    fates: dict[str, Fate] = {"done": "done", "failed": "failed", "skipped": "skipped"}
     needed = [one.ended for one in (run.steps.get(key) for key in step.needs) if one is not None and one.ended]
     return Bar(
         key=step.key,
@@ -159,13 +159,14 @@ def _bar_data(bar: Bar) -> dict[str, Any]:
 
 
 def _lines(found: Timeline, style: Style, width: int) -> Iterator[str]:
-    yield style.bold(headline(found))
+    yield style.bold(wrapped(headline(found), width, 2))
     if not found.bars:
-        yield "no step was begun"
+        yield "no step was started"
         return
     names = max(len(bar.subject or "cluster") for bar in found.bars)
-    titles = min(max(len(bar.title) for bar in found.bars), max(width // 3, 10))
-    columns = max(width - names - titles - 16, 20)
+    room = width - names - _TIMES  # for titles and bars; titles are read, bars are only looked at
+    titles = min(max(len(bar.title) for bar in found.bars), max(room - _SHORTEST_CHART, 10))
+    columns = max(room - titles, _SHORTEST_CHART)
     scale = columns / found.seconds if found.seconds > 0 else 0.0
     yield ""
     yield style.dim(" " * (names + titles + 4) + _ruler(found.seconds, columns))
@@ -176,19 +177,19 @@ def _lines(found: Timeline, style: Style, width: int) -> Iterator[str]:
             drawn = _drawn(bar, scale, columns, style)
             yield f"{style.bold(name.ljust(names))}  {title.ljust(titles)}  {drawn} {_took(bar, style)}"
     yield ""
-    yield style.dim("█ critical path  ▓ at work  ▒ waiting  · ready, not yet begun")
-    yield from _notes(found, style)
+    yield style.dim("█ critical path  ▓ working  ▒ waiting  · ready, not started")
+    yield from _notes(found, style, width)
 
 
 def headline(found: Timeline) -> str:
     what = f"{found.operation} {found.cluster}".strip()
     share = f" ({found.path_seconds / found.seconds:.0%})" if found.seconds > 0 and found.path else ""
     path = f", critical path {duration(found.path_seconds)}{share}" if found.path else ""
-    return f"{what}: {found.outcome} after {duration(found.seconds)}, {count(len(found.bars), 'step')} run{path}"
+    return f"{what}: {found.outcome} after {duration(found.seconds)}, {count(len(found.bars), 'step')}{path}"
 
 
 def _ruler(seconds: float, columns: int) -> str:
-    """A time every quarter of the way."""
+    """A time at each quarter of the chart."""
     line = [" "] * (columns + 8)
     for quarter in range(5):
         at = round(quarter * columns / 4)
@@ -222,18 +223,20 @@ def _took(bar: Bar, style: Style) -> str:
         return style.red(f"{took} ✗")
     if bar.fate == "done":
         return took if bar.changed else style.dim(took)
-    return style.yellow(f"{took} {'left' if bar.fate == 'left' else '?'}")
+    return style.yellow(f"{took} {'–' if bar.fate == 'skipped' else '?'}")
 
 
-def _notes(found: Timeline, style: Style) -> Iterator[str]:
+def _notes(found: Timeline, style: Style, width: int) -> Iterator[str]:
     waits = found.longest_waits()
     if waits:
         yield ""
         yield style.bold("longest waits")
         for bar, wait in waits:
-            yield f"  {duration(wait.seconds):>10}  {bar.subject or 'cluster'}: {bar.title}: {wait.text}"
-    failed = [bar for bar in found.bars if bar.fate == "failed"]
-    for bar in failed:
-        yield f"{style.red('✗')} {bar.subject or 'cluster'}: {bar.title}: {bar.text}"
-    if found.never_begun:
-        yield style.yellow(f"never begun: {count(len(found.never_begun), 'step')}")
+            line = f"  {duration(wait.seconds):>10}  {bar.subject or 'cluster'}: {bar.title}: {wait.text}"
+            yield wrapped(line, width, 14)
+    for bar in found.bars:
+        if bar.fate == "failed":
+            line = wrapped(f"✗ {bar.subject or 'cluster'}: {bar.title}: {bar.text}", width, 2)
+            yield style.red(line[0]) + line[1:]
+    if found.not_started:
+        yield style.yellow(f"not started: {count(len(found.not_started), 'step')}")

@@ -1,6 +1,6 @@
-"""A run's timeline as one HTML file that needs nothing else: a chart with a lane per node, and a table.
+"""A run's timeline as one self-contained HTML file: a chart with a lane per node, and a table of steps.
 
-Nothing in it is loaded from elsewhere and nothing in it runs; details show when the pointer rests on a bar.
+It loads nothing and has no scripts; details of a step are the tooltip of its bar.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from talosmith.errors import Permanent
 from talosmith.events import Event
 from talosmith.files import replace_file
 from talosmith.report.svg import FONT, PALETTE, box, fitted, number, safe, text_at
+from talosmith.report.text import duration, moment, stopwatch
 from talosmith.report.timeline import Bar, Timeline, headline, timeline
-from talosmith.report.words import duration, moment, stopwatch
 
 _WIDTH, _TOP, _ROW, _BAR, _GAP = 1200, 34, 24, 18, 8
 _CHART_END = 24  # free space right of the chart
@@ -38,10 +38,10 @@ td:first-child,th:first-child{padding-left:8px} tr.hotrow td:first-child{box-sha
 """
 _LEGEND = (
     ("--hot", "critical path"),
-    ("--work", "at work"),
+    ("--work", "working"),
     ("--wait", "waiting"),
     ("--bad", "failed"),
-    ("--idle", "was so already, or left"),
+    ("--idle", "unchanged, or skipped"),
 )
 
 
@@ -61,13 +61,13 @@ body{{{FONT}}}{_STYLE}</style>
 </head>
 <body>
 <h1>{safe(headline(found))}</h1>
-<p>began {moment(found.began)}; rest the pointer on a bar to see what it waited for</p>
+<p>started {moment(found.began)}; point at a bar to see what the step waited for</p>
 {chart(found)}
 <div class="legend">{legend}</div>
 {_waits(found)}
 <h2>Steps</h2>
 <table>
-<tr><th>node</th><th>step</th><th>began</th><th>took</th><th>ended</th><th>last word</th></tr>
+<tr><th>node</th><th>step</th><th>started</th><th>took</th><th>outcome</th><th>last message</th></tr>
 {"".join(_table_row(bar) for bar in found.bars)}</table>
 </body>
 </html>
@@ -130,7 +130,7 @@ def _drawn(bar: Bar, left: float, scale: float, middle: float) -> str:
     work, wait = ("hot", "hotwait") if bar.critical else ("work", "wait")
     if bar.fate == "failed":
         work = wait = "bad"
-    elif not bar.changed or bar.fate == "left":
+    elif not bar.changed or bar.fate == "skipped":
         work = wait = "idle"
     title = _title(bar)
     parts = [f'<g class="bar"><title>{title}</title>']
@@ -152,7 +152,7 @@ def _drawn(bar: Bar, left: float, scale: float, middle: float) -> str:
 
 
 def _fate(bar: Bar) -> str:
-    return bar.fate if bar.changed else "was so already"
+    return bar.fate if bar.changed else "unchanged"
 
 
 def _title(bar: Bar) -> str:

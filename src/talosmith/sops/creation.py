@@ -145,7 +145,7 @@ def _absolute(path: Path) -> Path:
 
 def _list(value: Any, file: Path) -> list[Any]:
     if value is None:
-        raise SecretsError(f"{file} has no creation_rules", hint="add one, or make the file anew")
+        raise SecretsError(f"{file} has no creation_rules", hint="add one, or recreate the file")
     if not isinstance(value, list):
         raise _wrong(str(file), "has creation_rules that are not a list")
     return value

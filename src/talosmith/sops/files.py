@@ -1,4 +1,4 @@
-"""SOPS files on disk and in memory: opened, written, and encrypted anew for other recipients."""
+"""SOPS files on disk and in memory: opened, written, and re-encrypted for other recipients."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def encrypt_file(path: Path, creation: Creation | None = None) -> None:
 
 
 def rekey(path: Path, recipients: Sequence[str] = (), identities: Identities | None = None) -> tuple[str, ...]:
-    """Encrypt a file anew, under a new data key, for `recipients` or those that `.sops.yaml` names now.
+    """Re-encrypt a file, under a new data key, for `recipients` or those that `.sops.yaml` names now.
 
     The content and the rule that says what is sealed stay. Who could open the old file still knows what was in it.
     """
@@ -82,7 +82,7 @@ def _refuse_to_lock_out(path: Path) -> None:
     try:
         block = metadata.split_off(parse(_read(path), kind_of(path), str(path), comments=False), str(path))
     except SecretsError:
-        return  # not a SOPS file that anybody could open
+        return  # not a SOPS file that can be opened
     if block.other_keys:
         raise SecretsError(
             f"{path} is also encrypted for {', '.join(block.other_keys)}; writing it would lock those out",
@@ -142,7 +142,7 @@ def decrypt(
 def _data_key(block: Metadata, identities: Identities, source: str) -> bytes:
     if not block.wrapped:
         raise SecretsError(
-            f"{source} is encrypted for {', '.join(block.other_keys) or 'nobody'}; talosmith opens age keys only",
+            f"{source} is encrypted for {', '.join(block.other_keys) or 'no key'}; talosmith opens age keys only",
             hint="add an age recipient with `sops rotate --in-place --add-age RECIPIENT FILE`",
         )
     key = age.unwrap(block.wrapped, identities.found)
@@ -184,7 +184,7 @@ def encrypt(documents: Sequence[Mapping[Any, Any]], creation: Creation, kind: Ki
 
 def _check(documents: Sequence[Mapping[Any, Any]], creation: Creation, kind: Kind) -> None:
     if not creation.recipients:
-        raise SecretsError("nobody is named to encrypt for", hint="name at least one age recipient")
+        raise SecretsError("no recipient to encrypt for", hint="name at least one age recipient")
     if not documents or (kind == "json" and len(documents) > 1):
         raise SecretsError(
             f"a {kind.upper()} file cannot hold {len(documents)} documents", hint="encrypt one document at a time"

@@ -51,7 +51,7 @@ class _Translation:
         self.pattern = pattern
         self.at = 0
         self.out: list[str] = []
-        # For each open group, the flag groups `(?i)` opened in it: they end where it ends, and start anew after `|`.
+        # For each open group, the flag groups `(?i)` opened in it: they end where it ends, and start again after `|`.
         self.flags: list[list[str]] = [[]]
 
     def refused(self, why: str) -> SecretsError:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from talosmith.desired.config.load import load
 from talosmith.desired.target import DesiredNode, StepConfig, config_digest
+from talosmith.model.resources import SettingChange
 from talosmith.plan.step import Disruption, Report, Stage, StepKey
 from talosmith.steps.action import OnNode
 from talosmith.steps.components import until_components_current
@@ -35,6 +36,7 @@ class ChangeConfig(OnNode):
     controlplane: bool = False
     restarts: bool = False  # components of the control plane
     own: StepConfig | None = None
+    changed: tuple[SettingChange, ...] = ()
 
     verb: ClassVar[str] = "config"
     stage: ClassVar[Stage] = "configs"
@@ -48,11 +50,15 @@ class ChangeConfig(OnNode):
     def disruption(self) -> Disruption:
         return "reboot" if self.reboot else "restart" if self.restarts else "none"
 
+    @property
+    def settings(self) -> tuple[SettingChange, ...]:
+        return self.changed
+
     def describe(self) -> str:
         if self.reboot:
-            return f"change its config{self.own or ''} and reboot it"
-        tried = ", trying it for a minute first" if self.network else ""
-        return f"change its config{self.own or ''} without a reboot{tried}"
+            return f"update machine config{self.own or ''}, with a reboot"
+        tried = ", in try mode for 60 s first" if self.network else ""
+        return f"update machine config{self.own or ''}, no reboot{tried}"
 
     def calls(self) -> tuple[str, ...]:
         return ("talos:ApplyConfiguration", *(("talos:Reboot",) if self.reboot else ()))
@@ -79,17 +85,17 @@ class ChangeConfig(OnNode):
             if await self._in_use(context):  # an earlier try did it, and was cut short while the node came back
                 await until_ready(context, self.name, report)
                 return
-            context.may_write()
+            context.check_lock()
             await node.apply_config(config, ApplyMode.STAGED)
             await restart(context, self.name, report)
 
     async def _apply_without_reboot(self, context: Context, node: TalosNode, report: Report) -> None:
         config = self._wanted(context).config
         if self.network:
-            context.may_write()
+            context.check_lock()
             await node.apply_config(config, ApplyMode.TRY, try_for=_TRY_FOR)
             await _steady(context, self.name, report)
-        context.may_write()
+        context.check_lock()
         await node.apply_config(config, ApplyMode.NO_REBOOT)
         if self.restarts:
             await until_components_current(context, self.name, report)
@@ -106,4 +112,6 @@ async def _steady(context: Context, name: str, report: Report) -> None:
     """The node is reached by the new network, several times over."""
     for _ in range(_STEADY):
         await context.configured(name).close()  # a connection of its own each time
-        await until(lambda: answer(context.configured(name)), report, "waiting for it on its changed network")
+        await until(
+            lambda: answer(context.configured(name)), report, "waiting for the Talos API on the changed network"
+        )

@@ -17,13 +17,13 @@ from talosmith.steps.context import Context
 from talosmith.waiting import between_looks, until
 
 _MARKS = "talos.dev/"
-_LOOKS = 2  # Talos takes a moment to write the static pods anew
+_LOOKS = 2  # Talos takes a moment to rewrite the static pods
 
 
 async def until_components_current(context: Context, name: str, report: Report) -> None:
     for _ in range(_LOOKS):
         await asyncio.sleep(between_looks(simulated=context.provider.simulated))
-        await until(lambda: _current(context, name), report, f"waiting for the static pods of {name}")
+        await until(lambda: _current(context, name), report, f"waiting for static pods of {name} to be updated")
 
 
 async def _current(context: Context, name: str) -> bool:
@@ -38,7 +38,7 @@ async def _current(context: Context, name: str) -> bool:
     running = {marks for pod in answer.item.get("items") or () if (marks := _marks(pod))}
     for pod in wanted:
         if (marks := _marks(pod)) and marks not in running:
-            raise Temporary(f"{pod['metadata'].get('name')} does not run with the new config yet")
+            raise Temporary(f"{pod['metadata'].get('name')} still runs with the earlier machine config")
     return True
 
 

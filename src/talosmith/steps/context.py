@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 from talosmith.desired.target import Desired, DesiredNode
 from talosmith.model.machines import Machine
 from talosmith.model.resources import Resource, ResourceKey
+from talosmith.observed.machines import machines_by_name
 from talosmith.observed.reach import Reach
 from talosmith.observed.world import Observed, ResourcesSeen
 from talosmith.providers.base import Provider
@@ -42,8 +43,8 @@ class Context:
     talos: TalosClient
     maintenance: MaintenanceClient
     options: RunOptions
-    may_write: Callable[[], None] = lambda: None  # raises if somebody else has taken over
-    told: Callable[[str], None] = lambda text: None
+    check_lock: Callable[[], None] = lambda: None  # raises if another run has taken over the lock
+    note: Callable[[str], None] = lambda text: None
     stop_wanted: Callable[[], bool] = lambda: False  # asked to stop at a safe point
     machines: dict[str, Machine] = field(default_factory=dict)
     resources: dict[ResourceKey, Resource] = field(default_factory=dict)
@@ -56,14 +57,14 @@ class Context:
     def __post_init__(self) -> None:
         self.reach = Reach(self.desired.cluster, self.machines)
 
-    def know(self, observed: Observed) -> None:
+    def remember_machines(self, observed: Observed) -> None:
         """The machines and resources as they were last seen."""
         self.machines.update(observed.machines)
         if isinstance(observed.resources, ResourcesSeen):
             self.resources.update(observed.resources.found)
 
     async def __aenter__(self) -> Self:
-        self.kube()  # what it takes to make one is better done now than when everybody waits for it
+        self.kube()  # its set-up is better done now than when every step waits for it
         return self
 
     async def __aexit__(
@@ -84,6 +85,10 @@ class Context:
         self._kube_credentials = kube
         for client in [*self._kube.values()]:  # another step may add one meanwhile, with these
             await client.exchange(kube)
+
+    async def machines_now(self) -> dict[str, Machine] | None:
+        """All machines as the provider has them now; None where it cannot say."""
+        return await machines_by_name(self.provider)
 
     async def machine_now(self, name: str) -> Machine:
         """As the provider has it now: what is done to a machine changes what is known of it."""

@@ -1,4 +1,4 @@
-"""etcd: starting it exactly once, and taking members out without losing it."""
+"""etcd: bootstrapping it exactly once, and removing members without losing quorum."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BootstrapEtcd(OnCluster):
         return self.first
 
     def describe(self) -> str:
-        return "start etcd here, once for the whole cluster"
+        return "bootstrap etcd"
 
     async def done(self, context: Context) -> bool:
         """Known to be. Who does not answer soon is asked again by `run`, which says whom it waits for."""
@@ -53,18 +53,18 @@ class BootstrapEtcd(OnCluster):
         return False
 
     async def run(self, context: Context, report: Report) -> None:
-        asking = "asking all control planes for etcd"
+        asking = "asking all control planes for etcd data"
         if not await until(lambda: self._state(context, report), report, asking, stop=context.stop_wanted):
             return
-        context.may_write()
+        context.check_lock()
         try:
             await context.configured(self.first).bootstrap()
         except AlreadyExists:
             # Its certificate is this cluster's, so the data is too, if it lists itself as a member.
-            await until(lambda: self._started(context), report, "waiting for etcd, which was started before")
+            await until(lambda: self._started(context), report, "waiting for etcd, which is bootstrapped")
 
     async def _state(self, context: Context, report: Report) -> bool | None:
-        """True: nobody has etcd, and it may be started. False: somebody has. None: not everybody has said."""
+        """True: no control plane has etcd data. False: one has. None: not all have answered."""
         names = context.all_controlplanes
         found = await _asked(context, names, report)
         if any(not seen.waiting for seen in found.results.values()):
@@ -74,7 +74,7 @@ class BootstrapEtcd(OnCluster):
                 raise wrong
         if found.errors:
             told = "; ".join(str(found.errors[name]) for name in names if name in found.errors)
-            report(f"asking all control planes for etcd: {told}", next(iter(found.errors.values())).hint)
+            report(f"asking all control planes for etcd data: {told}", next(iter(found.errors.values())).hint)
         return True if not found.errors else None
 
     async def _started(self, context: Context) -> EtcdSeen | None:
@@ -107,11 +107,14 @@ class LeaveEtcd(OnNode):
             if await _gone(context, self.name):
                 return
             node = context.configured(self.name)
-            context.may_write()
+            context.check_lock()
             await node.etcd_forfeit()
-            context.may_write()
+            context.check_lock()
             await _carried_out(
-                node.etcd_leave, lambda: _gone(context, self.name), report, "waiting for etcd to be without it"
+                node.etcd_leave,
+                lambda: _gone(context, self.name),
+                report,
+                "waiting for the etcd member to be removed",
             )
 
 
@@ -132,7 +135,7 @@ class RemoveMember(OnNode):
         return "wipe"
 
     def describe(self) -> str:
-        return f"remove its old member {self.member:016x} from etcd"
+        return f"remove old etcd member {self.member:016x}"
 
     async def done(self, context: Context) -> bool:
         _, members = await _members(context, self.name)
@@ -142,7 +145,7 @@ class RemoveMember(OnNode):
         async with through_gate(context, self.name, "remove", True, report):
             another, members = await _members(context, self.name)
             if any(member.id == self.member for member in members):
-                context.may_write()
+                context.check_lock()
                 with suppress(NotFound):
                     await another.etcd_remove(self.member)
 
@@ -158,7 +161,9 @@ async def _members(context: Context, but: str) -> tuple[TalosNode, tuple[EtcdMem
             return talos, await talos.etcd_members(timeout=10.0)
         except Temporary as wrong:
             last = wrong
-    raise last or Permanent(f"nobody but {but} knows etcd's members", hint="one control plane cannot remove itself")
+    raise last or Permanent(
+        f"no control plane other than {but} lists etcd's members", hint="one control plane cannot remove itself"
+    )
 
 
 async def _asked(context: Context, names: Sequence[str], report: Report) -> Swept[EtcdSeen]:
@@ -173,7 +178,7 @@ async def _asked(context: Context, names: Sequence[str], report: Report) -> Swep
 
     async def remind() -> None:
         await asyncio.sleep(_REMINDER)
-        report(f"asking all control planes for etcd: no answer yet from {', '.join(silent)}")
+        report(f"asking all control planes for etcd data: no answer yet from {', '.join(silent)}")
 
     async with task_group() as group:
         reminding = group.create_task(remind())
@@ -201,5 +206,5 @@ async def _gone(context: Context, name: str) -> bool | None:
     return None if any(member.hostname == name for member in members) else True
 
 
-def _silently(text: str, hint: str = "") -> None:
-    """For who only asks."""
+def _silently(text: str, hint: str = "", *, phase: str = "") -> None:
+    """Where there is no step that reports."""

@@ -1,7 +1,8 @@
-"""The files that open the cluster: talosconfig and kubeconfig, for their owner alone, never over somebody else's."""
+"""The files that open the cluster: talosconfig and kubeconfig, mode 0600, never over another cluster's."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from collections.abc import Mapping
@@ -19,10 +20,12 @@ from talosmith.desired.pki import read_certificate
 from talosmith.desired.talosconfig import ADMIN
 from talosmith.desired.target import Desired
 from talosmith.errors import Permanent, Temporary
+from talosmith.files.git import ignore_in_git
 from talosmith.files.secret import write_secret
 from talosmith.model.secret import Secret
+from talosmith.observed.former_names import names_of
 from talosmith.observed.reach import Reach
-from talosmith.plan.step import Report, Stage
+from talosmith.plan.step import Report, Stage, StepKey
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
 from talosmith.waiting import until
@@ -49,9 +52,10 @@ class WriteTalosconfig(OnCluster):
     async def run(self, context: Context, report: Report) -> None:
         path = context.options.folder / TALOSCONFIG
         _refuse_foreign(path, talosconfig_is_ours(path, context.desired.bundle))
-        context.may_write()
+        context.check_lock()
         cluster, endpoints = context.desired.cluster, context.reach.talos_endpoints
         text = talosconfig_text(cluster, context.desired.bundle, (ADMIN,), _LIFETIME, endpoints=endpoints)
+        await asyncio.to_thread(ignore_in_git, path)
         write_secret(path, text)
 
 
@@ -71,9 +75,44 @@ class WriteKubeconfig(OnCluster):
     async def run(self, context: Context, report: Report) -> None:
         path = context.options.folder / KUBECONFIG
         _refuse_foreign(path, kubeconfig_is_ours(path, context.desired.bundle))
-        text = await until(lambda: _kubeconfig(context), report, "waiting for a kubeconfig")
-        context.may_write()
+        text = await until(lambda: _kubeconfig(context), report, "waiting for the kubeconfig")
+        context.check_lock()
+        await asyncio.to_thread(ignore_in_git, path)
         write_secret(path, text.reveal().encode())
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteClientFile(OnCluster):
+    """A file whose certificates open a cluster that no longer exists. One of another cluster is kept."""
+
+    file: str
+
+    area: ClassVar[str] = "files"
+    stage: ClassVar[Stage] = "removal"
+
+    @property
+    def key(self) -> StepKey:
+        return StepKey(self.area, verb=f"delete-{self.file}")
+
+    def describe(self) -> str:
+        return f"delete {self.file} of the inventory folder"
+
+    def calls(self) -> tuple[str, ...]:
+        return (f"file:{self.file}",)
+
+    async def done(self, context: Context) -> bool:
+        return not is_ours(context.options.folder, self.file, context.desired.bundle)
+
+    async def run(self, context: Context, report: Report) -> None:
+        if not await self.done(context):
+            context.check_lock()
+            try:
+                (context.options.folder / self.file).unlink(missing_ok=True)
+            except OSError as problem:
+                raise Permanent(
+                    f"cannot delete {context.options.folder / self.file}: {problem.strerror or problem}",
+                    hint="check the folder's permissions, then run the command again",
+                ) from problem
 
 
 async def _kubeconfig(context: Context) -> Secret:
@@ -88,30 +127,32 @@ async def _kubeconfig(context: Context) -> Secret:
 
 
 def talosconfig_serves(path: Path, desired: Desired, reach: Reach) -> bool:
-    """It opens this cluster by the control planes that it has now, and will for a while."""
+    """Whether it has this cluster's name, CA and endpoints as they are now, and a certificate that lasts."""
     if not talosconfig_is_ours(path, desired.bundle):
         return False
     found = _talos_context(path)
-    return found.get("endpoints") == [*reach.talos_endpoints] and _lasts(found.get("crt"))
+    named = _read(path).get("context") == desired.cluster.name
+    return named and found.get("endpoints") == [*reach.talos_endpoints] and _lasts(found.get("crt"))
 
 
 def kubeconfig_serves(path: Path, desired: Desired) -> bool:
-    """It opens this cluster at the endpoint that it has now, and will for a while."""
+    """Whether it has this cluster's name, CA and endpoint as they are now, and a certificate that lasts."""
     if not kubeconfig_is_ours(path, desired.bundle):
         return False
+    named = cluster_names(path.parent, desired.bundle).get(path.name) in names_of(desired)
     server = _entry(path, "clusters", "cluster").get("server")
     certificate = _entry(path, "users", "user").get("client-certificate-data")
-    return server == _endpoint(desired) and _lasts(certificate)
+    return named and server == kubernetes_endpoint(desired) and _lasts(certificate)
 
 
-def _endpoint(desired: Desired) -> str:
-    """As control planes have it, and give it away: a patch may have another than the inventory."""
+def kubernetes_endpoint(desired: Desired) -> str:
+    """As the machine config of control planes has it: a patch may set another one than the inventory."""
     first = next(iter(desired.controlplanes))
     return str(load(first.config.reveal(), first.name)[0]["cluster"]["controlPlane"]["endpoint"])
 
 
 def talosconfig_is_ours(path: Path, bundle: Bundle) -> bool | None:
-    """None: there is no such file."""
+    """None: the file does not exist."""
     if not path.exists():
         return None
     return _pem(_talos_context(path).get("ca")) == bundle.os.certificate.strip()
@@ -124,10 +165,34 @@ def kubeconfig_is_ours(path: Path, bundle: Bundle) -> bool | None:
     return _pem(found) == bundle.k8s.certificate.strip()
 
 
+def is_ours(folder: Path, name: str, bundle: Bundle) -> bool:
+    """Whether the folder has this file (talosconfig or kubeconfig), and it opens the cluster of these secrets."""
+    is_this = talosconfig_is_ours if name == TALOSCONFIG else kubeconfig_is_ours
+    return is_this(folder / name, bundle) is True
+
+
+def cluster_names(folder: Path, bundle: Bundle) -> dict[str, str]:
+    """By file of the folder that opens this cluster: the name that it has for the cluster."""
+    names = {}
+    if is_ours(folder, TALOSCONFIG, bundle):
+        names[TALOSCONFIG] = str(_read(folder / TALOSCONFIG).get("context"))
+    if is_ours(folder, KUBECONFIG, bundle):
+        names[KUBECONFIG] = str(_read(folder / KUBECONFIG)["clusters"][0].get("name"))
+    return names
+
+
+def write_client_file(path: Path, name: str, text: Secret, bundle: Bundle) -> None:
+    """Write a talosconfig or kubeconfig (`name`) for its owner alone; a file of another cluster is kept."""
+    is_ours = talosconfig_is_ours if name == TALOSCONFIG else kubeconfig_is_ours
+    _refuse_foreign(path, is_ours(path, bundle))
+    write_secret(path, text.reveal().encode())
+
+
 def _refuse_foreign(path: Path, ours: bool | None) -> None:
     if ours is False:
         raise Permanent(
-            f"{path} is there already, and it is not this cluster's", hint="move it away; it is not written over"
+            f"{path} already exists and belongs to another cluster",
+            hint=f"mv {path} {path}.old; talosmith does not overwrite it",
         )
 
 
@@ -163,5 +228,10 @@ def _pem(encoded: object) -> str:
 
 
 def _lasts(encoded: object) -> bool:
+    """Valid for another month; a short-lived certificate, for another tenth of its lifetime."""
     text = _pem(encoded)
-    return bool(text) and read_certificate(text).not_valid_after_utc - datetime.now(UTC) > _RENEW
+    if not text:
+        return False
+    certificate = read_certificate(text)
+    lifetime = certificate.not_valid_after_utc - certificate.not_valid_before_utc
+    return certificate.not_valid_after_utc - datetime.now(UTC) > min(_RENEW, lifetime / 10)

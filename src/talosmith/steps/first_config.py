@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from talosmith.desired.target import StepConfig
 from talosmith.errors import Permanent, TalosmithError, Temporary
 from talosmith.observed.etcd import FELL_BACK, FELL_BACK_FIX
+from talosmith.observed.phase import Phase
 from talosmith.plan.step import Report, Stage
 from talosmith.providers.base import HasConsole
 from talosmith.steps.action import OnNode
@@ -34,7 +36,7 @@ _ON_THE_WAY = ("maintenance", "installing", "rebooting")  # stages from the firs
 _NOT_SO_SOON = 0.1  # seconds: each look is a whole handshake, and an installation takes longer
 _READS_ONCE = (
     "see what its console says. If the inventory was wrong about its network: a machine reads its config only once, "
-    "so correct it, then `talosmith destroy --target {name}` and `talosmith up`"
+    "so correct it, then `talosmith destroy --node {name}` and `talosmith up`"
 )
 
 
@@ -50,7 +52,7 @@ class FirstConfig(OnNode):
     makes: ClassVar[tuple[str, ...]] = ("talos:ApplyConfiguration",)
 
     def describe(self) -> str:
-        return f"give it its config{self.own or ''}"
+        return f"apply machine config{self.own or ''}"
 
     async def done(self, context: Context) -> bool:
         node = context.configured(self.name)
@@ -59,30 +61,37 @@ class FirstConfig(OnNode):
     async def run(self, context: Context, report: Report) -> None:
         before = "" if context.provider.seeds else await self._apply(context, report)
         began = now()
+        phase: Phase = "booting"
+
+        def told(text: str, hint: str = "") -> None:
+            report(text, hint, phase=phase)
 
         async def look() -> bool | None:
+            nonlocal phase
             node = context.configured(self.name)
             try:
                 await answer(node)
                 await _installed(node)
                 return True
             except InMaintenance as waiting:
+                phase = "maintenance"
                 if before and waiting.said not in ("", before):
                     what = "the machine config was applied, and the machine has booted since"
                     raise Permanent(f"{self.name} is {FELL_BACK}; {what}", hint=FELL_BACK_FIX) from None
                 raise Temporary(str(waiting), hint=FELL_BACK_FIX) from None
             except Temporary as silent:
+                phase = "installing" if isinstance(silent, NotReady) else "rebooting" if before else "booting"
                 if now() - began < _CONSOLE_AFTER:
                     raise
                 hint = _READS_ONCE.format(name=self.name) if context.provider.seeds else silent.hint
                 raise Temporary(f"{silent}{await _console(context, self.name)}", hint=hint) from None
 
-        what = "waiting for Talos with its config"
-        await until(look, report, what, stop=context.stop_wanted, soon=_NOT_SO_SOON)
+        what = "waiting for the Talos API with the machine config"
+        await until(look, told, what, stop=context.stop_wanted, soon=_NOT_SO_SOON)
         if self.own is not None and not await has_config(context.configured(self.name), self.own):
             raise Permanent(
                 f"{self.name} has another machine config than this step applies{self.own}: another run applied it",
-                hint="run the same command again, which plans by the machine config that the node has now",
+                hint="re-run the same command, which plans from the machine config that the node has now",
             )
 
     async def _apply(self, context: Context, report: Report) -> str:
@@ -92,7 +101,7 @@ class FirstConfig(OnNode):
             with suppress(NotInMaintenance):  # another run may be quicker at any moment
                 return await self._apply_to(context, node)
         # Whether the machine config is this cluster's the certificate will tell.
-        report(f"another run, or an earlier attempt, configures {self.name}: waiting")
+        report("machine config was applied by another run or an earlier attempt", phase="installing")
         return ""
 
     async def _apply_to(self, context: Context, node: TalosNode) -> str:
@@ -101,17 +110,17 @@ class FirstConfig(OnNode):
             if context.provider.creates:  # it may tell only once the machine is on
                 await context.machine_now(self.name)
             if context.fingerprint(self.name):
-                raise Temporary(f"{self.name} is asked again, now that its fingerprint is known", retry_after=0.0)
+                raise Temporary(f"{self.name} is asked again: its fingerprint is known now", retry_after=0.0)
             if not context.options.trust_first_use:
                 raise Permanent(
                     f"nothing proves that the machine at {node.address} is {self.name}: its fingerprint is {seen}",
                     hint=f"compare it with its console and write `fingerprint: {seen}` to the node in the inventory, "
                     "or trust the network this once with --trust-first-use",
                 )
-            context.told(f"{self.name}: trusted at first use, with the fingerprint {seen}")
+            context.note(f"{self.name}: trusted at first use, with the fingerprint {seen}")
         config = (self.own or context.node(self.name)).config
         await check_install_disk(node, config)
-        context.may_write()
+        context.check_lock()
         try:
             await node.apply_config(config)
         except Invalid as refused:
@@ -135,9 +144,11 @@ class FirstConfig(OnNode):
                     wrong = problem
                 else:
                     return (node,)
-            raise wrong or Temporary(f"{self.name}: no address to look for it")
+            raise wrong or Temporary(f"{self.name}: address is not known")
 
-        return (await until(look, report, "waiting for maintenance mode", stop=context.stop_wanted))[0]
+        booting = partial(report, phase="booting")
+        what = "waiting for the Talos API in maintenance mode"
+        return (await until(look, booting, what, stop=context.stop_wanted))[0]
 
 
 async def _since_booted(context: Context, name: str) -> NotReady | None:
@@ -150,7 +161,7 @@ async def _since_booted(context: Context, name: str) -> NotReady | None:
         return None
     for place in context.reach.in_maintenance(name):
         await context.maintenance.forget(place)
-    return NotReady(name, "has booted meanwhile")
+    return NotReady(name, "has rebooted since its fingerprint was read")
 
 
 async def _installed(node: TalosNode) -> None:
@@ -170,7 +181,7 @@ async def _console(context: Context, name: str) -> str:
     try:
         lines = (await provider.console(context.machines[name], _CONSOLE_LINES)).splitlines()
     except TalosmithError as problem:
-        return f"; its console cannot be read: {problem}"
+        return f"; console cannot be read: {problem}"
     if not any(line.strip() for line in lines):
-        return "; its console is empty: it has not begun to boot"
-    return "; its console ends with: " + " | ".join(line.strip() for line in lines if line.strip())
+        return "; console is empty: the machine has not begun to boot"
+    return "; last lines of its console: " + " | ".join(line.strip() for line in lines if line.strip())

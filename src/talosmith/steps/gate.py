@@ -18,7 +18,7 @@ from talosmith.plan.step import Report
 from talosmith.steps.context import Context
 from talosmith.waiting import until
 
-_DOWN = "see `talosmith status` and the node's console; then run the same command again"
+_DOWN = "see `talosmith status` and the node's console; then re-run the same command"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ async def through_gate(
     if not controlplane:
         yield
         return
-    report("waiting for its turn: one control plane at a time")
+    report("waiting for other control planes: one is disrupted at a time")
     async with context.turn:
         _check_open(context, name)
         before = await until(lambda: _allowed(context, name, act, report), report, "etcd")

@@ -16,7 +16,7 @@ from talosmith.waiting import now, until
 
 _NAMED_AFTER = 2.0  # seconds until control planes are asked who of them keeps the API from being ready
 _SHOWN = 3  # pods that are named
-_BLOCKED = "make room elsewhere, mend the pods or their disruption budget, then run the same command again"
+_BLOCKED = "free capacity on other nodes, or fix the pods or their PodDisruptionBudget; then re-run the same command"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Drain(OnNode):
         await until(
             lambda: _all_may_leave(kube, self.name),
             report,
-            "nothing is evicted yet",
+            "waiting for pods that must not be evicted",
             stop=context.stop_wanted,
             soon=0.5,
         )
@@ -91,7 +91,7 @@ class Drain(OnNode):
             if not progress.ok:
                 report(f"{progress.name}: {progress.reason}", _BLOCKED)
 
-        context.may_write()
+        context.check_lock()
         await api.drain(kube, self.name, report=tell)
 
 
@@ -112,7 +112,7 @@ class Uncordon(OnNode):
         return node is None or node.cordoned_by != "talosmith"
 
     async def run(self, context: Context, report: Report) -> None:
-        context.may_write()
+        context.check_lock()
         await api.uncordon(context.kube(), self.name)
 
 
@@ -130,7 +130,7 @@ class DeleteNode(OnNode):
         return await api.find_node(context.kube(), self.name) is None
 
     async def run(self, context: Context, report: Report) -> None:
-        context.may_write()
+        context.check_lock()
         await api.delete_node(context.kube(), self.name)
 
 
@@ -152,5 +152,5 @@ async def _silent(context: Context) -> str:
 async def _api(context: Context) -> bool | None:
     health = await api.api_health(context.kube())
     if not health.ready:
-        raise Temporary(f"it is not ready: {', '.join(health.failing) or 'it does not say why'}")
+        raise Temporary(f"not ready (/readyz fails: {', '.join(health.failing) or 'no reason given'})")
     return True

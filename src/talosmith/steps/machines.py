@@ -1,16 +1,18 @@
-"""Machines: making them, switching them on, changing their size, taking them away."""
+"""Machines: create, power on, resize, delete."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from talosmith.desired.target import StepConfig
 from talosmith.errors import Permanent
 from talosmith.model.machines import Machine, MachineSpec
+from talosmith.model.resources import SettingChange
 from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.providers.base import CanResize, HasSeeds
-from talosmith.providers.telling import heard_by
+from talosmith.providers.progress import heard_by
 from talosmith.steps.action import OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
@@ -32,7 +34,7 @@ class CreateMachine(OnNode):
     limit: ClassVar[float] = 900.0
 
     def describe(self) -> str:
-        return f"make its machine{self.own or ''}"
+        return f"create machine{self.own or ''}"
 
     def calls(self) -> tuple[str, ...]:
         return ("machine:create", *self.host_calls)
@@ -42,9 +44,9 @@ class CreateMachine(OnNode):
 
     async def run(self, context: Context, report: Report) -> None:
         wanted = context.node(self.name)
-        context.may_write()
+        context.check_lock()
         seed = (self.own or wanted).config if context.provider.seeds else None
-        with heard_by(report):
+        with heard_by(partial(report, phase="no-machine")):
             context.machines[self.name] = await context.provider.create(wanted.machine, seed)
 
 
@@ -56,10 +58,10 @@ class PowerOn(OnNode):
     makes: ClassVar[tuple[str, ...]] = ("machine:power",)
 
     def describe(self) -> str:
-        return "switch its machine on"
+        return "power on machine"
 
     async def run(self, context: Context, report: Report) -> None:
-        context.may_write()
+        context.check_lock()
         await context.provider.power(context.machines[self.name], True)
         await context.machine_now(self.name)
 
@@ -75,7 +77,7 @@ class ForgetSeed(OnNode):
     stage: ClassVar[Stage] = "seeds"
 
     def describe(self) -> str:
-        return "take the seed with its config away and delete it"
+        return "detach and delete NoCloud seed"
 
     def calls(self) -> tuple[str, ...]:
         return ("machine:forget-seed", *self.host_calls)
@@ -84,9 +86,9 @@ class ForgetSeed(OnNode):
         provider = context.provider
         if not isinstance(provider, HasSeeds):
             return
-        context.may_write()
+        context.check_lock()
         if await provider.forget_seed(context.machines[self.name]):
-            context.told(f"{self.name}: its seed, which holds its config, is detached and deleted")
+            context.note(f"{self.name}: NoCloud seed with the machine config is detached and deleted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ class ResizeMachine(OnNode):
     controlplane: bool = False
     running: bool = False
     host_calls: tuple[str, ...] = ()
+    changed: tuple[SettingChange, ...] = ()
 
     area: ClassVar[str] = "machine"
     verb: ClassVar[str] = "resize"
@@ -107,8 +110,13 @@ class ResizeMachine(OnNode):
     def disruption(self) -> Disruption:
         return "none" if self.running else "reboot"
 
+    @property
+    def settings(self) -> tuple[SettingChange, ...]:
+        return self.changed
+
     def describe(self) -> str:
-        return f"change its machine{' while it runs' if self.running else ''}: {self.change}"
+        other = f": {self.change}" if self.change else ""
+        return f"resize machine{' while it runs' if self.running else ', with a reboot'}{other}"
 
     def calls(self) -> tuple[str, ...]:
         return ("machine:resize", *(() if self.running else ("machine:power",)), *self.host_calls)
@@ -122,15 +130,17 @@ class ResizeMachine(OnNode):
             machine = await context.machine_now(self.name)
             if not fits(machine, wanted):
                 if not only_grows(machine, wanted):
-                    raise Permanent(f"{self.name}: its machine has changed meanwhile", hint="run the same again")
-                context.may_write()
+                    raise Permanent(
+                        f"{self.name}: the machine was changed since the plan", hint="re-run the same command"
+                    )
+                context.check_lock()
                 context.machines[self.name] = await provider.resize(machine, wanted)
-            context.told(f"{self.name}: its disks have grown; Talos takes up the room when it boots next")
+            context.note(f"{self.name}: disks are larger; Talos grows its partitions at the next boot")
             return
         async with through_gate(context, self.name, "restart", self.controlplane, report):
             machine = await context.machine_now(self.name)
-            if not fits(machine, wanted):  # else it was done before, and only nobody heard of it
-                context.may_write()
+            if not fits(machine, wanted):  # else it was done before, and only the answer was lost
+                context.check_lock()
                 with heard_by(report):
                     context.machines[self.name] = await provider.resize(machine, wanted)
             await until_ready(context, self.name, report)
@@ -168,12 +178,12 @@ class DestroyMachine(OnNode):
         return "wipe"
 
     def describe(self) -> str:
-        return "take its machine and its disks away"
+        return "delete machine and disks"
 
     async def done(self, context: Context) -> bool:
         return self.name not in context.machines
 
     async def run(self, context: Context, report: Report) -> None:
-        context.may_write()
+        context.check_lock()
         await context.provider.destroy(context.machines[self.name])
         del context.machines[self.name]

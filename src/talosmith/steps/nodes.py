@@ -1,12 +1,14 @@
-"""Nodes that have their config: restarting them, and waiting until they do their work."""
+"""Nodes that have their machine config: rebooting them, and waiting for them to be Ready."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from talosmith.errors import Temporary
 from talosmith.observed.etcd import FELL_BACK, FELL_BACK_FIX
+from talosmith.observed.phase import phase_of_stage, unmet_text
 from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.steps.action import OnNode
 from talosmith.steps.context import Context
@@ -18,7 +20,7 @@ from talosmith.waiting import now, pause, until
 
 @dataclass(frozen=True, slots=True)
 class Reboot(OnNode):
-    """For a config that is staged already and waits for it."""
+    """For a machine config that is staged and takes effect at the next boot."""
 
     controlplane: bool = False
 
@@ -32,10 +34,10 @@ class Reboot(OnNode):
         return "reboot"
 
     def describe(self) -> str:
-        return "reboot it"
+        return "reboot node"
 
     async def done(self, context: Context) -> bool:
-        """The node runs with the config that it keeps, and if the gate let the reboot through, it is back."""
+        """The node runs with the config that it boots with, and if the gate let the reboot through, it is back."""
         return context.disturbed != self.name and await self._none_staged(context)
 
     async def _none_staged(self, context: Context) -> bool:
@@ -52,58 +54,68 @@ class Reboot(OnNode):
 
 @dataclass(frozen=True, slots=True)
 class Joined(OnNode):
-    """Talos' own judgement: all services run, and Kubernetes has the node as ready."""
+    """All services run, and Kubernetes has the node as Ready, by the node's own MachineStatus.
+
+    Where Talos installs no CNI (`without_cni`), nodes cannot be Ready before one is installed: services are enough.
+    """
+
+    without_cni: bool = False
 
     verb: ClassVar[str] = "joined"
     stage: ClassVar[Stage] = "nodes"
     limit: ClassVar[float] = 900.0
 
     def describe(self) -> str:
-        return "wait until it is ready"
+        return "wait for node to join" if self.without_cni else "wait for node to be Ready"
 
     async def done(self, context: Context) -> bool:
         return await _is_ready(context, self.name)
 
     async def run(self, context: Context, report: Report) -> None:
-        await until_ready(context, self.name, report)
+        await until_ready(context, self.name, report, is_member=False)
 
 
 async def restart(context: Context, name: str, report: Report) -> None:
-    """Reboots the node and waits until it is back and ready. Talos itself empties it first."""
+    """Reboot the node and wait for it to be Ready. Talos stops its pods, and does not drain it."""
     node = context.configured(name)
     before = await node.boot_id()
-    context.may_write()
+    context.check_lock()
     await node.reboot()
-    await until(lambda: _rebooted(node, before), report, "waiting for it to come back")
+    rebooting = partial(report, phase="rebooting")
+    await until(lambda: _rebooted(node, before), rebooting, "waiting for the node to come back from its reboot")
     await until_ready(context, name, report)
 
 
-async def until_ready(context: Context, name: str, report: Report) -> None:
-    """By watching; a connection that ends (it reboots, or is slow to come) is made again."""
+async def until_ready(context: Context, name: str, report: Report, *, is_member: bool = True) -> None:
+    """By watching; a connection that ends (the node reboots, or boots slowly) is opened again.
+
+    `is_member`: Kubernetes has had the node before.
+    """
     began = now()
+    down = partial(report, phase="unreachable" if is_member else "joining")
     while True:
         try:
             async for status in statuses(context.configured(name)):
                 unmet = [one for one in status.unmet if not expected_unmet(context, one.name)]
                 if status.stage == "running" and not unmet:
                     return
-                reasons = ", ".join(f"{one.name}: {one.reason}" for one in unmet)
-                report(f"{status.stage}{': ' + reasons if reasons else ''}")
+                reasons = unmet_text(f"{one.name}: {one.reason}" for one in unmet)
+                phase = phase_of_stage(status.stage, is_member=is_member) or ("not-ready" if is_member else "joining")
+                report(reasons or f"stage is {status.stage}", phase=phase)
         except InMaintenance:
-            report(f"{name} is {FELL_BACK}", FELL_BACK_FIX)
+            report(f"{name} is {FELL_BACK}", FELL_BACK_FIX, phase="maintenance")
         except Temporary as wrong:
-            report(str(wrong), wrong.hint)
+            down(str(wrong), wrong.hint)
         await pause(now() - began)
 
 
 def expected_unmet(context: Context, condition: str) -> bool:
-    """Without a CNI no node gets ready; who chose that brings one later."""
-    cni = context.desired.cluster.kubernetes.cni
-    return condition == "nodeReady" and cni is not None and cni.name == "none"
+    """Without a CNI no node is Ready; the health check at the end of the run reports that once, as the root cause."""
+    return condition == "nodeReady" and context.desired.without_cni
 
 
 async def answers(node: TalosNode) -> bool:
-    """Whether it has this cluster's config, by its certificate."""
+    """Whether the node has this cluster's machine config, by its certificate."""
     try:
         await node.version(timeout=5.0)
     except Temporary:
@@ -112,7 +124,7 @@ async def answers(node: TalosNode) -> bool:
 
 
 async def answer(node: TalosNode) -> bool | None:
-    """As `answers`, for who waits: raises why it does not."""
+    """As `answers`, but raises why it does not."""
     await node.version(timeout=5.0)
     return True
 

@@ -1,8 +1,9 @@
-"""Taking a node's Talos away: what is erased is gone, so it is done to nodes that prove to be ours only."""
+"""Resetting nodes: what is wiped is lost, so only nodes that prove to be this cluster's are reset."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from talosmith.errors import Temporary
@@ -17,9 +18,9 @@ _LEFT = ("STATE", "EPHEMERAL")  # what makes it a node of a cluster; Talos itsel
 
 @dataclass(frozen=True, slots=True)
 class ResetNode(OnNode):
-    """Back to maintenance mode, without its config and its data. Its client certificate is the proof that it is ours.
+    """To maintenance mode, without machine config and data. The node's certificate proves that it is this cluster's.
 
-    It does not leave etcd here: that is a step of its own, or the whole cluster goes.
+    Leaving etcd is a step of its own, unless the whole cluster is destroyed.
     """
 
     verb: ClassVar[str] = "reset"
@@ -32,7 +33,7 @@ class ResetNode(OnNode):
         return "wipe"
 
     def describe(self) -> str:
-        return "erase its config and data, back to maintenance mode"
+        return "reset node to maintenance mode"
 
     async def done(self, context: Context) -> bool:
         try:
@@ -45,9 +46,10 @@ class ResetNode(OnNode):
 
     async def run(self, context: Context, report: Report) -> None:
         node = context.configured(self.name)
-        context.may_write()
+        context.check_lock()
         await node.reset(graceful=False, reboot=True, partitions=_LEFT)
-        await until(lambda: _is_empty(node), report, "waiting for it to be erased")
+        resetting = partial(report, phase="resetting")
+        await until(lambda: _is_empty(node), resetting, "waiting for the node to be reset")
 
 
 async def _is_empty(node: TalosNode) -> bool | None:

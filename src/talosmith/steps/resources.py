@@ -9,7 +9,7 @@ from talosmith.errors import Permanent
 from talosmith.model.resources import Resource, ResourceKey, ResourceSpec, SettingChange
 from talosmith.plan.step import Report, Stage, StepKey
 from talosmith.providers.base import HasResources, Known
-from talosmith.providers.telling import heard_by
+from talosmith.providers.progress import heard_by
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
 
@@ -51,7 +51,7 @@ class CreateResource(_OnResource):
 
     async def run(self, context: Context, report: Report) -> None:
         provider, spec = _provider(context), _spec(context, self.resource)
-        context.may_write()
+        context.check_lock()
         with heard_by(report):
             context.resources[self.resource] = await provider.create_resource(spec, _known(context))
 
@@ -66,7 +66,7 @@ class UpdateResource(_OnResource):
 
     async def run(self, context: Context, report: Report) -> None:
         provider, spec = _provider(context), _spec(context, self.resource)
-        context.may_write()
+        context.check_lock()
         with heard_by(report):
             found = context.resources[self.resource]
             context.resources[self.resource] = await provider.update_resource(found, spec, _known(context))
@@ -80,13 +80,13 @@ class DeleteResource(_OnResource):
     stage: ClassVar[Stage] = "removal"
 
     def describe(self) -> str:
-        return f"delete {self.resource}" + (", unless others use it by then" if self.shared else "")
+        return f"delete {self.resource}" + (", unless another cluster uses it by then" if self.shared else "")
 
     async def done(self, context: Context) -> bool:
         return self.resource not in context.resources
 
     async def run(self, context: Context, report: Report) -> None:
-        context.may_write()
+        context.check_lock()
         with heard_by(report):
             await _provider(context).delete_resource(context.resources[self.resource])
         del context.resources[self.resource]

@@ -1,4 +1,4 @@
-"""The client of the Talos API: how talosmith, or anybody, talks to nodes.
+"""The client of the Talos API: how talosmith, or any program, talks to nodes.
 
     async with TalosClient.from_bundle(bundle) as client:
         node = client.node("10.5.0.2", "cp-1")

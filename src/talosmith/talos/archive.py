@@ -1,4 +1,4 @@
-"""Taking one file out of a tar.gz that somebody else made, in memory, without trusting anything in it."""
+"""One file out of a foreign tar.gz, in memory, without trusting anything in it."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class MaintenanceClient(_Pool):
         return TalosNode(self._channel(place, label_of(place, name), trust), place, name, self.limits, {})
 
     async def forget(self, address: str | Address) -> None:
-        """Whoever answers there next may have another fingerprint: somebody else vouches for it."""
+        """The machine that answers there next may have another fingerprint: the caller vouches for it."""
         place = _read(address)
         self._trusts.pop(place, None)
         channel = self._channels.pop(place, None)

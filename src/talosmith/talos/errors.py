@@ -73,7 +73,7 @@ class NotFound(TalosError, Permanent):
 
 
 class AlreadyExists(TalosError, Permanent):
-    """It is there already, such as etcd data at a bootstrap."""
+    """The thing already exists, such as etcd data at a bootstrap."""
 
 
 class Unsupported(TalosError, Permanent):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -99,6 +102,15 @@ class Event:
     id: str
     actor: str
     what: Happening
+
+    @property
+    def at(self) -> datetime:
+        """By the node's clock, to the second: Talos' event ids are xids, which begin with the time."""
+        try:
+            raw = base64.b32hexdecode(self.id.upper() + "=" * (-len(self.id) % 8))
+        except binascii.Error:
+            raw = b""
+        return datetime.fromtimestamp(int.from_bytes(raw[:4]), UTC)
 
 
 class EventCalls(Caller):

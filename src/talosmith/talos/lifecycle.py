@@ -1,7 +1,7 @@
 """Installing, upgrading and pulling images the way of Talos 1.13.
 
 `upgrade` only runs the installer: nothing is pulled, drained, checked or rebooted by it. Pull the image first, and
-reboot afterwards; whoever calls this answers for etcd.
+reboot afterwards; the caller answers for etcd.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class User:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What somebody wants to do: with a resource, or at a path."""
+    """What a user wants to do: with a resource, or at a path."""
 
     verb: str
     group: str = ""

@@ -33,7 +33,7 @@ def assign_addresses(kubernetes: Kubernetes, service: Obj, old: Obj | None) -> N
     spec["clusterIPs"] = [spec["clusterIP"]] if len(spec.get("clusterIPs") or ()) < 2 else spec["clusterIPs"]
     family = "IPv6" if ":" in spec["clusterIP"] else "IPv4"
     if spec["clusterIP"] == "None" and not spec.get("selector"):
-        # Nobody knows what addresses will be behind it, so both kinds may be.
+        # The addresses behind it are not known, so both families may be.
         spec.setdefault("ipFamilies", ["IPv4", "IPv6"])
         spec.setdefault("ipFamilyPolicy", "RequireDualStack")
     spec.setdefault("ipFamilies", [family])

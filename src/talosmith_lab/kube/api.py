@@ -218,7 +218,7 @@ class Api:
     def replace(
         self, kind: Kind, live: Stored, obj: Obj, how: How, subresource: str = "", *, track: bool = True
     ) -> Obj:
-        """Put a changed object in the place of the live one, if nobody was faster."""
+        """Put a changed object in the place of the live one, if no other client was faster."""
         metadata = live.obj["metadata"]
         wanted = writing.version_of(obj, kind)
         if wanted is not None and wanted != live.revision:

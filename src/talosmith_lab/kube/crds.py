@@ -1,4 +1,4 @@
-"""Kinds that definitions add: accepted, served, and taken away again with all their objects."""
+"""Kinds that definitions add: accepted, served, and deleted with all their objects."""
 
 from __future__ import annotations
 

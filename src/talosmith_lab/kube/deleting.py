@@ -1,4 +1,4 @@
-"""How objects go: at once, after a grace period, or when nobody holds them any more."""
+"""How objects go: at once, after a grace period, or when no finalizer holds them any more."""
 
 from __future__ import annotations
 

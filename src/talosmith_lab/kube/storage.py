@@ -28,7 +28,7 @@ Write = Callable[[Callable[[KeyValues], object]], None]  # through a member, whi
 
 
 class Stored(NamedTuple):
-    """An object that etcd has. It is shared: nobody changes it."""
+    """An object that etcd has. It is shared and never changed."""
 
     obj: Obj
     value: bytes
@@ -207,7 +207,7 @@ class Storage:
         if stored is None and key in self._parsed:
             entry = self._store.entries[key]
             if not entry.value.startswith(b"{"):
-                return None  # not an object: somebody else's key
+                return None  # not an object: a foreign key
             stored = Stored(json.loads(entry.value), entry.value, entry.modified)
             if stored.obj["metadata"].get("resourceVersion") != str(entry.modified):
                 stored.obj["metadata"]["resourceVersion"] = str(entry.modified)

@@ -113,7 +113,7 @@ def evict(api: Api, name: str, namespace: str, eviction: Obj, how: How) -> Obj:
 
 
 def _tell_why(api: Api, live: Stored) -> None:
-    """The pod says that it was evicted, for whoever looks at it while it ends."""
+    """The pod's status says that it was evicted while it ends."""
     obj = copied(live.obj)
     status = obj.setdefault("status", {})
     others = [one for one in status.get("conditions") or () if one["type"] != "DisruptionTarget"]
@@ -233,7 +233,7 @@ def container_of(pod: Obj, asked: str) -> str:
 
 
 def waits_for_a_node(api: Api, name: str, namespace: str, container: str) -> bool:
-    """Whether there is nobody to ask for the log yet, which is no mistake of the client's."""
+    """Whether there is no kubelet to ask for the log yet, which is no mistake of the client's."""
     pod = api.stored(POD, name, namespace).obj
     container_of(pod, container)
     return not (pod.get("spec") or {}).get("nodeName")

@@ -1,6 +1,6 @@
 """What makes an object invalid: its name, and what a workload cannot do without or change later.
 
-Everything else is accepted as it is; `lab: {kubernetes: real}` is there for whoever wants the API server's whole
+Everything else is accepted as it is; `lab: {kubernetes: real}` is for tests that want the API server's whole
 opinion.
 """
 

@@ -21,7 +21,7 @@ class Event(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Watch:
-    """Gives what has happened since it was last asked. Whoever waits asks again after each change."""
+    """Returns what has happened since the last call. A waiting caller asks again after each change."""
 
     storage: Storage
     kind: Kind

@@ -16,7 +16,7 @@ from talosmith_lab.kube.storage import Stored
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _LONGEST_BASE = 58
 _SYSTEM = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
-_UNCOUNTED = (  # kinds whose changes nobody counts
+_UNCOUNTED = (  # kinds whose changes are not counted
     "ConfigMap", "Secret", "Event", "Lease", "Namespace", "Node", "ServiceAccount", "Endpoints",
     "PersistentVolume", "PersistentVolumeClaim", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding",
     "HorizontalPodAutoscaler",

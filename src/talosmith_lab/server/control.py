@@ -17,14 +17,14 @@ from typing import Any
 from talosmith.errors import TalosmithError, UsageError
 from talosmith.providers.lab.faults import US
 from talosmith.providers.lab.refusals import NoSuchMachine, Refusal
-from talosmith_lab import hardware, life, settle
+from talosmith_lab import hardware, lifecycle, settle
 from talosmith_lab.faults import Fault
 from talosmith_lab.machine import Machine
 from talosmith_lab.records import KERNEL
 from talosmith_lab.sequences import request as begin
+from talosmith_lab.server.call_faults import unlucky
 from talosmith_lab.server.describe import describe_cluster, describe_machine
 from talosmith_lab.server.engine import Engine
-from talosmith_lab.server.misfortune import unlucky
 
 _LONGEST = 4 * 1024**2
 _PATIENCE = 30.0  # seconds in which a request must have come
@@ -139,7 +139,7 @@ class Control:
             hardware_of["port"] = next(port for port in self._ports if port not in taken and _free(port))
         machine = hardware.create(world, name, **hardware_of)
         if power:
-            life.power_on(world, machine)
+            lifecycle.power_on(world, machine)
         self._engine.commit()
         return self._described(machine)
 
@@ -153,16 +153,16 @@ class Control:
         return {**described, "problem": self._problems.get(machine.name, "") if machine.on else ""}
 
     def power_on(self, names: list[str], *, uuid: str = "") -> list[dict[str, Any]]:
-        return self._each(names, lambda machine: life.power_on(self._engine.world, machine), uuid)
+        return self._each(names, lambda machine: lifecycle.power_on(self._engine.world, machine), uuid)
 
     def power_off(self, names: list[str], *, graceful: bool = False, uuid: str = "") -> list[dict[str, Any]]:
         world = self._engine.world
         if graceful:
             return self._each(names, lambda machine: machine.on and begin(world, machine, "shutdown", takeover=True))
-        return self._each(names, lambda machine: life.power_off(world, machine), uuid)
+        return self._each(names, lambda machine: lifecycle.power_off(world, machine), uuid)
 
     def reboot(self, names: list[str]) -> list[dict[str, Any]]:
-        return self._each(names, lambda machine: life.power_cycle(self._engine.world, machine))
+        return self._each(names, lambda machine: lifecycle.power_cycle(self._engine.world, machine))
 
     def wipe(self, names: list[str]) -> list[dict[str, Any]]:
         return self._each(names, lambda machine: hardware.wipe(self._engine.world, machine))
@@ -208,14 +208,14 @@ class Control:
         fault = Fault(id=f"f{world.counter}", kind=kind, **details)  # type: ignore[arg-type]
         if fault.kind == "power-loss":
             for name in fault.machines or list(world.machines):
-                life.power_off(world, world.machine(name))
+                lifecycle.power_off(world, world.machine(name))
         else:
             world.faults[fault.id] = fault
         self._look_again()
-        return {**asdict(fault), "told": fault.describe()}
+        return {**asdict(fault), "description": fault.describe()}
 
     def list_faults(self) -> list[dict[str, Any]]:
-        return [{**asdict(fault), "told": fault.describe()} for fault in self._engine.world.faults.values()]
+        return [{**asdict(fault), "description": fault.describe()} for fault in self._engine.world.faults.values()]
 
     def clear_faults(self, ids: list[str] | None = None) -> list[str]:
         world = self._engine.world
@@ -236,7 +236,7 @@ class Control:
 
 
 def _free(port: int) -> bool:
-    """Whether nobody on this computer listens there, another lab for example."""
+    """Whether no process on this computer listens there, such as another lab."""
     with socket.socket() as probe:
         try:
             probe.bind(("127.0.0.1", port))

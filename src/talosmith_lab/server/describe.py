@@ -1,4 +1,4 @@
-"""Machines and clusters as whoever keeps the lab sees them."""
+"""Machines and clusters as the lab's control socket shows them."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ async def handle(engine: Engine, caller: Caller, method: Method, stream: Stream[
     if machine is None or not engine.world.talk(US, machine.name):
         await forever()
         return
-    await _misfortune(engine, machine, method.path)
+    await _call_faults(engine, machine, method.path)
     asked: Any = stream if method.cardinality.client_streaming else await stream.recv_message()
     targets, fan_out = _targets(caller, method, stream)
     if not targets:
@@ -51,7 +51,7 @@ async def handle(engine: Engine, caller: Caller, method: Method, stream: Stream[
     elif not fan_out:
         call = _forwarded(engine, caller, machine, targets[0])
         if call.machine is not machine:
-            await _misfortune(engine, call.machine, method.path)
+            await _call_faults(engine, call.machine, method.path)
         await _answer(call, method, asked, stream)
     elif method.cardinality is Cardinality.UNARY_STREAM:
         await _stream_from_many(engine, caller, machine, method, asked, targets, stream)
@@ -93,7 +93,7 @@ async def _replies(call: Call, method: Method, asked: Any) -> AsyncGenerator[Mes
             if lost is None:
                 yield reply
     call.engine.tally.done(call.machine.name, method.path)
-    if lost is not None:  # all is done, and nobody is told
+    if lost is not None:  # all is done, and the answer is lost
         await forever()
 
 
@@ -173,7 +173,7 @@ async def _ask_many(
         try:
             call = _forwarded(engine, caller, machine, target)
             if call.machine is not machine:
-                await _misfortune(engine, call.machine, method.path)
+                await _call_faults(engine, call.machine, method.path)
             reply: Any = await _reply(call, method, asked)
         except GRPCError as failure:
             _mark(whole.messages.add().metadata, target, failure)
@@ -233,10 +233,10 @@ def _go_name(status: Status) -> str:
     return "".join(part.capitalize() for part in status.name.split("_"))
 
 
-# Misfortune
+# Faults of calls
 
 
-async def _misfortune(engine: Engine, machine: Machine, path: str) -> None:
+async def _call_faults(engine: Engine, machine: Machine, path: str) -> None:
     world = engine.world
     engine.tally.asked(machine.name, path)
     slow = world.strike("slow", machine.name, path)

@@ -31,7 +31,7 @@ class Engine:
 
     def start(self) -> None:
         settle.resume(self.world)
-        self.world.changed.update(self.world.machines)  # everybody has to be looked at once
+        self.world.changed.update(self.world.machines)  # every machine has to be looked at once
         self.commit()
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ _ANSWERS = DECLARED  # imported for what it declares
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabOptions:
-    """What a lab is made with, once; a lab that is there already stays as it was made."""
+    """What a lab is created with; an existing lab keeps its settings."""
 
     clock: PaceName = "fast"
     seed: int = 0
@@ -81,7 +81,7 @@ class LabServer:
         return self.engine.world
 
     async def serve(self) -> None:
-        """Until somebody asks it to stop, or it cannot go on."""
+        """Until it is asked to stop, or cannot continue."""
         stopping: asyncio.Future[Any] = asyncio.ensure_future(self.control.stopping.wait())
         failed: asyncio.Future[Any] = self.engine.failed
         await asyncio.wait([stopping, failed], return_when=asyncio.FIRST_COMPLETED)

@@ -20,7 +20,7 @@ from talosmith_lab.server.kube.serving import KubeServers
 from talosmith_lab.server.secure import Secured
 
 PORT = 50000
-_FRESH = 6 * 3600.0  # seconds until a certificate is made anew; they live four times as long
+_FRESH = 6 * 3600.0  # seconds until a certificate is renewed; certificates live four times as long
 _BACKLOG = 256
 
 Place = tuple[str, int]
@@ -120,7 +120,7 @@ class Listeners:
         while listener is not None:
             try:
                 accepted, _ = listener.socket.accept()
-            except OSError:  # nobody else is there, or somebody has gone again
+            except OSError:  # no other listener, or one that has just ended
                 return
             accepted.setblocking(False)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -74,7 +74,7 @@ def answers(path: str) -> Callable[[Answer], Answer]:
 
 @cache
 def methods() -> Mapping[str, Method]:
-    """All that somebody answers, by path."""
+    """All methods that are answered, by path."""
     found = {}
     for file in _FILES:
         service: ServiceDescriptor

@@ -31,7 +31,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "/time.TimeService/Time": _READ,
     "/time.TimeService/TimeCheck": _READ,
 }
-# Everybody who reaches a node in maintenance mode is a reader there, and readers may do this too.
+# Every client that reaches a node in maintenance mode is a reader there, and readers may do this too.
 IN_MAINTENANCE = frozenset({_MACHINE + "ApplyConfiguration", "/storage.StorageService/BlockDeviceWipe"})
 
 

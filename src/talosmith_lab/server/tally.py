@@ -1,6 +1,6 @@
 """What the lab was asked for since it runs: by machine and method, how often, and how often it was carried out.
 
-It tells whoever keeps the lab whether a client did more than it said, or did a thing twice.
+It shows whether a client did more than it announced, or did a thing twice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Tally:
         self._asked[_key(machine, method)] += 1
 
     def done(self, machine: str, method: str) -> None:
-        """Also what nobody gets an answer to."""
+        """Also calls whose answer is lost."""
         self._done[_key(machine, method)] += 1
 
     def as_data(self) -> dict[str, dict[str, int]]:

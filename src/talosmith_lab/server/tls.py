@@ -1,7 +1,7 @@
 """TLS of the simulated nodes: self-made in maintenance mode, afterwards of the cluster's authority, for both sides.
 
 The key of maintenance mode follows from the machine and its boot, so that a fingerprint once seen holds until the
-next boot, even if the lab itself was started anew.
+next boot, even if the lab itself was restarted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def maintenance_context(world: World, machine: Machine) -> ssl.SSLContext:
 
 
 def node_context(world: World, machine: Machine) -> ssl.SSLContext | None:
-    """None while the node has nobody to sign its certificate."""
+    """None while no control plane can sign the node's certificate."""
     config, signer = world.config(machine), signer_of(world, machine)
     if config is None or signer is None or config.authority is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from talosmith_lab import configure, hardware, joining, life
+from talosmith_lab import configure, hardware, joining, lifecycle
 from talosmith_lab.kube.errors import ApiError
 from tests.lab.kube.controllers_lab import KubeCluster, condition, is_ready, names, workload
 from tests.lab.lab_worlds import Configs, Lab
@@ -83,7 +83,7 @@ def test_pods_leave_a_node_that_is_lost_and_it_comes_back_clean(configs: Configs
     cluster = KubeCluster(configs, "cp-1", "w-1", "w-2")
     cluster.create("Deployment", workload("web", 4))
     cluster.run()
-    life.power_off(cluster.lab.world, cluster.lab.machine("w-1"))
+    lifecycle.power_off(cluster.lab.world, cluster.lab.machine("w-1"))
     cluster.run(1.0)
     assert is_ready(cluster.get("Node", "w-1"))  # nobody has noticed yet
     cluster.run(1.0)
@@ -98,7 +98,7 @@ def test_pods_leave_a_node_that_is_lost_and_it_comes_back_clean(configs: Configs
     assert all(map(is_ready, there))
     gone = [pod for pod in cluster.list("Pod") if "deletionTimestamp" in pod["metadata"]]
     assert [pod["spec"]["nodeName"] for pod in gone] == ["w-1"] * 2  # nobody is there to end them
-    life.power_on(cluster.lab.world, cluster.lab.machine("w-1"))
+    lifecycle.power_on(cluster.lab.world, cluster.lab.machine("w-1"))
     cluster.run()
     assert is_ready(cluster.get("Node", "w-1"))
     assert taints(cluster, "w-1") == set()
@@ -111,7 +111,7 @@ def test_a_reboot_keeps_pods_and_counts_their_restarts(configs: Configs) -> None
     cluster.create("Deployment", workload("web", 1))
     cluster.run()
     (before,) = cluster.list("Pod")
-    life.power_cycle(cluster.lab.world, cluster.lab.machine("w-1"))
+    lifecycle.power_cycle(cluster.lab.world, cluster.lab.machine("w-1"))
     cluster.run()
     (after,) = cluster.list("Pod")
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
@@ -137,7 +137,7 @@ def test_a_node_that_is_deleted_under_its_kubelet_comes_back_with_the_next_start
     cluster.delete("Node", "w-1")
     cluster.run()
     assert cluster.find("Node", "w-1") is None
-    life.power_cycle(cluster.lab.world, cluster.lab.machine("w-1"))
+    lifecycle.power_cycle(cluster.lab.world, cluster.lab.machine("w-1"))
     cluster.run()
     assert is_ready(cluster.get("Node", "w-1"))
 
@@ -223,16 +223,16 @@ def test_nothing_happens_without_quorum_and_goes_on_with_it(configs: Configs) ->
     cluster.create("Deployment", workload("web", 1))
     cluster.run()
     for name in ("cp-2", "cp-3"):
-        life.power_off(cluster.lab.world, cluster.lab.machine(name))
+        lifecycle.power_off(cluster.lab.world, cluster.lab.machine(name))
     cluster.run()
     revision = cluster.lab.etcd.store.revision
     with pytest.raises(ApiError):
         cluster.patch("Deployment", "web", {"spec": {"replicas": 3}})
-    life.power_off(cluster.lab.world, cluster.lab.machine("w-1"))
+    lifecycle.power_off(cluster.lab.world, cluster.lab.machine("w-1"))
     cluster.run()
     assert cluster.lab.etcd.store.revision == revision
     for name in ("cp-2", "cp-3", "w-1"):
-        life.power_on(cluster.lab.world, cluster.lab.machine(name))
+        lifecycle.power_on(cluster.lab.world, cluster.lab.machine(name))
     cluster.run()
     cluster.patch("Deployment", "web", {"spec": {"replicas": 3}})
     cluster.run()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from talosmith_lab import life, settle, snapshot
+from talosmith_lab import lifecycle, settle, snapshot
 from talosmith_lab.kube import storage
 from talosmith_lab.kube.api import Api, How
 from talosmith_lab.kube.cluster import NoQuorum, kubernetes_of
@@ -217,12 +217,12 @@ def test_nothing_is_written_or_read_without_quorum(lab: Lab) -> None:
     api = Api(kubernetes_of(lab.world, cluster))
     make(api, "a")
     for name in ("cp-2", "cp-3"):
-        life.power_off(lab.world, lab.machine(name))
+        lifecycle.power_off(lab.world, lab.machine(name))
     settle.settle(lab.world)
     for act in (lambda: make(api, "b"), lambda: api.get(SECRET, "a", "default"), lambda: api.list(SECRET)):
         with pytest.raises(NoQuorum, match="etcdserver: request timed out"):
             act()
-    life.power_on(lab.world, lab.machine("cp-2"))
+    lifecycle.power_on(lab.world, lab.machine("cp-2"))
     lab.run()
     make(api, "b")
     assert [one["metadata"]["name"] for one in api.list(SECRET, "default")["items"]] == ["a", "b"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from talosmith import session
 from talosmith.engine import runner
-from talosmith.engine.tries import Ended, Tries
+from talosmith.engine.attempts import Ended, StepAttempts
 from talosmith.events import Event, Events, Listener
 from talosmith.waiting import limited
 
@@ -72,7 +72,7 @@ def limits_over(trouble: Sequence[str]) -> None:
     key or what it says has one of these words.
     """
     _patience.trouble = tuple(trouble)
-    runner.Tries = _Limited  # type: ignore[attr-defined,misc]
+    runner.StepAttempts = _Limited  # type: ignore[attr-defined,misc]
     _listen(_patience.hears, last=True)
 
 
@@ -108,7 +108,7 @@ class _Patience:
 _patience = _Patience()
 
 
-class _Limited(Tries):
+class _Limited(StepAttempts):
     async def _repeat(self, limit: limited) -> Ended:
         _patience.begins(self._step.key, limit)
         try:

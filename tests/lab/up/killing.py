@@ -43,5 +43,5 @@ def killed_twice(here: Here, *command: str, number: int) -> bool:
     second = here.run(*command, before=(KILL, {"number": 1 + number * 7 % 23, "written": True}))
     assert second.code in (KILLED, 0), second.said
     if first.code == KILLED:
-        assert "took over from" in second.err
+        assert "took over the lock of" in second.err
     return first.code == KILLED

@@ -25,7 +25,7 @@ from talosmith.providers.lab.client import LabClient
 from tests.waiting import PATIENCE, until
 
 UP = ("up", "--yes")
-DESTROY = ("destroy", "--yes")
+DESTROY = ("destroy", "--yes", "--confirm", "mine")
 INVENTORY = """\
 cluster_name: mine
 talos_version: v1.13.9
@@ -194,7 +194,7 @@ class Here:
         outputs = self.root / "outputs"
         outputs.mkdir(exist_ok=True)
         request = {
-            "argv": argv if argv[0] == "lab" else [argv[0], "-i", str(self.folder), *argv[1:]],
+            "argv": argv if argv[0] == "lab" or argv[0].startswith("-") else [*argv, "-i", str(self.folder)],
             "env": {**self.env, **(env or {})},
             "stdout": str(outputs / f"{self.runs}.out"),
             "stderr": str(outputs / f"{self.runs}.err"),
@@ -215,9 +215,10 @@ class Here:
 
     def plan(self, *argv: str) -> dict[str, Any]:
         ended = self.run("plan", "-o", "json", *argv)
-        assert ended.code in (0, 2), ended.said
+        assert ended.code in (0, 2, 6), ended.said
         found: dict[str, Any] = json.loads(ended.out)
-        assert (ended.code == 0) == (not found["steps"] and not found["blocked"])
+        assert ended.code == (6 if found["blocked"] else 0 if found["in_sync"] else 2)
+        assert found["in_sync"] == (not found["steps"] and not found["blocked"] and not found["drift"])
         return found
 
     def steps(self, *argv: str) -> list[str]:

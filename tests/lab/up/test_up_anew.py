@@ -1,4 +1,4 @@
-"""A node made anew: `destroy --target` takes it out of a cluster that goes on, and `up` makes it again."""
+"""A node made anew: `destroy --node` takes it out of a cluster that goes on, and `up` makes it again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.lab.up.places import DESTROY, Here
 
 pytestmark = pytest.mark.slow
 
-ONE = (*DESTROY, "--target", "cp-2")
+ONE = (*DESTROY, "--node", "cp-2")
 
 
 def test_a_control_plane_is_taken_out_and_made_anew(here: Here) -> None:

@@ -109,8 +109,7 @@ def test_a_control_plane_that_the_inventory_no_longer_has_may_have_etcd(here: He
     here.lab.add_fault(fault, ["cp-1"])
     here.write("[{name: cp-9}]", 0)
     ended = here.up("--confirm", "mine", *IN_VAIN)
-    assert ended.code == 1 and "no bootstrap: whether cp-1 has this cluster's etcd data is not known" in ended.said, (
-        ended.said
-    )
+    assert ended.code == 6 and "blocked: cp-1: etcd is not bootstrapped" in ended.said, ended.said
+    assert "whether it has this cluster's etcd data is unknown" in ended.said
     assert here.done("Bootstrap") == 1 and [one["id"] for one in here.etcd()] == [before["id"]]
     assert sorted(here.machines()) == ["cp-1"]

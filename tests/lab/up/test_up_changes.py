@@ -41,7 +41,7 @@ def test_a_second_up_does_nothing_and_says_so_soon(here: Here) -> None:
     before = {key: one["done"] for key, one in here.calls().items() if key.endswith(("Configuration", "create"))}
     waited = here.root / "waited"
     again = here.up(before=("tests.lab.up.hooks:measure_waits", {"told": str(waited)}))
-    assert again.code == 0 and "nothing to do" in again.out
+    assert again.code == 0 and "in sync" in again.out
     assert {key: here.calls()[key]["done"] for key in before} == before
     assert float(waited.read_text()) < 2, "a wait that should not be there"
 
@@ -185,7 +185,7 @@ def test_more_memory_and_a_larger_disk(here: Here) -> None:
     assert (machine["memory_mib"], machine["disks"][0]["size"]) == (8192, 20 * 1024**3)
     here.write(1, "{count: 1, ram: 8G, disk: 10G}")
     smaller = here.up()
-    assert smaller.code == 1 and "loses data" in smaller.err
+    assert smaller.code == 6 and "disks cannot shrink in place" in smaller.err
     assert here.machines()["w-1"] == machine
 
 
@@ -196,7 +196,7 @@ def test_a_saved_plan_is_run_only_while_the_world_is_as_it_was(here: Here) -> No
     assert here.run("plan", "--out", str(file)).code == 2
     here.lab.delete("w-1")
     refused = here.up(str(file))
-    assert refused.code == 1 and "the world has moved" in refused.err
+    assert refused.code == 1 and "saved plan is stale" in refused.err
     assert sorted(here.machines()) == ["cp-1"]
     assert here.run("plan", "--out", str(file)).code == 2
     assert here.up(str(file)).code == 0
@@ -210,7 +210,7 @@ def test_parts_of_a_plan(here: Here) -> None:
     until(lambda: {machine["stage"] for machine in here.machines().values()} == {"maintenance"})
     assert here.up("--skip", "node/w-2/*").code == 0
     assert [step for step in here.steps("--skip", "cluster/*") if "w-2" not in step] == []
-    assert here.up("--target", "w-2").code == 0
+    assert here.up("--node", "w-2").code == 0
     assert here.steps("--skip", "cluster/*") == []
-    unknown = here.up("--target", "w-9")
-    assert unknown.code == 64 and "there is no node `w-9`" in unknown.err
+    unknown = here.up("--node", "w-9")
+    assert unknown.code == 64 and "node `w-9` does not exist" in unknown.err

@@ -22,7 +22,7 @@ NAMES = ["cp-1", "w-1"]
 def is_clear(ended: Ended) -> None:
     assert ended.code in (1, 3), ended.said
     assert "Traceback" not in ended.said, ended.said
-    assert "error:" in ended.err and "mistake in talosmith" not in ended.said, ended.said
+    assert "error:" in ended.err and "bug in talosmith" not in ended.said, ended.said
 
 
 def test_no_file_can_grow_at_any_point_of_the_run(places: Callable[[], Here]) -> None:

@@ -16,7 +16,7 @@ from tests.lab.up.test_up_deaths import names_the_trouble, struck
 
 pytestmark = pytest.mark.slow
 
-ONE = (*DESTROY, "--target", "cp-2")
+ONE = (*DESTROY, "--node", "cp-2")
 NAMES = ["cp-1", "cp-2", "cp-3"]
 NEEDS_REBOOT = "patches: [{machine: {env: {A: b}}}]\n"
 
@@ -43,7 +43,7 @@ async def test_a_control_plane_that_etcd_needs_is_refused_with_nothing_changed(h
     here.lab.power_off("cp-3")
     before = here.calls()
     ended = here.run(*ONE)
-    assert ended.code == 1 and "without `cp-2`, 1 of 2 members are healthy; 2 are needed" in ended.said, ended.said
+    assert ended.code == 6 and "without `cp-2`, 1 of 2 members are healthy; 2 are needed" in ended.said, ended.said
     changing = ("EtcdLeaveCluster", "EtcdForfeitLeadership", "Reset", "machine.destroy")
     assert {key: one for key, one in here.calls().items() if key.endswith(changing)} == {
         key: one for key, one in before.items() if key.endswith(changing)
@@ -104,7 +104,7 @@ def test_no_control_plane_is_disturbed_while_the_api_of_another_is_down(here: He
     brought_up(here)
     here.write(3, 0, more=NEEDS_REBOOT)
     here.lab.add_fault("kube-down", ["cp-3"])
-    ended = here.up("--limit", "100", "--target", "cp-1", before=in_vain("not allowed yet"))
+    ended = here.up("--limit", "100", "--node", "cp-1", before=in_vain("not allowed yet"))
     assert ended.code == 1 and "the Kubernetes API of `cp-3` is not ready" in ended.said, ended.said
     assert here.done("Reboot") == 0
 
@@ -139,7 +139,7 @@ def test_a_flag_of_the_api_server_is_changed_on_one_control_plane_at_a_time(here
     here.write(3, 0, more="patches: [{cluster: {apiServer: {extraArgs: {v: '2'}}}}]\n")
     here.lab.add_fault("kube-down", ["cp-3"])
     applied = here.done("ApplyConfiguration")
-    ended = here.up("--limit", "100", "--target", "cp-1", before=in_vain("not allowed yet"))
+    ended = here.up("--limit", "100", "--node", "cp-1", before=in_vain("not allowed yet"))
     assert ended.code == 1 and "the Kubernetes API of `cp-3` is not ready" in ended.said, ended.said
     assert here.done("ApplyConfiguration") == applied
     here.lab.clear_faults()

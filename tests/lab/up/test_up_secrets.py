@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.lab.up.places import UP, Here
+from tests.lab.up.places import DESTROY, UP, Here
 from tests.lab.up.watching import Watching
 
 pytestmark = pytest.mark.slow
@@ -134,7 +134,7 @@ def test_a_whole_life_tells_no_secret(here: Here, output: str) -> None:
         keys = made_keys(here)
         written = files(here)
         disks = {path.name: path.read_bytes() for path in here.lab_folder.iterdir() if path.is_file()}
-        do("destroy", "--yes", "-o", output, code=0)
+        do(*DESTROY, "-o", output, code=0)
     assert len(watch.seen) >= 6, "the processes were not seen"
     assert search(disks, secrets), "the machines' disks have them, so they would be found elsewhere, too"
     assert search(watch.seen, secrets | keys) == []
@@ -177,6 +177,6 @@ def test_an_exception_that_holds_a_secret_does_not_tell_it(here: Here, step: str
     secrets = canaries(here)
     text = json.dumps(here.kit.bundle.to_mapping())
     ended = here.up("-o", output, before=(CANARY, {"name": step, "text": text}))
-    assert ended.code == 1 and "mistake in talosmith" in ended.said, ended.said
+    assert ended.code == 1 and "bug in talosmith" in ended.said, ended.said
     assert search({"said": ended.said.encode(), **files(here)}, secrets) == ["config/sops/age/keys.txt"]
     assert here.up().code == 0

@@ -26,11 +26,11 @@ JSON = (*UP, "-o", "json")
 # What the first run says when the second begins; each is another stretch of the way for the second to meet it on.
 MEETINGS = {
     "simultaneous": "",
-    "first-config": '"kind": "step-started", "step": "node/cp-1/config"',
-    "waiting": '"kind": "step-progress"',
-    "one-configured": '"kind": "step-done", "step": "node/cp-1/config"',
-    "bootstrap": '"kind": "step-started", "step": "etcd/bootstrap"',
-    "joining": '"kind": "step-done", "step": "etcd/bootstrap"',
+    "first-config": '"type": "step_started", "step": "node/cp-1/config"',
+    "waiting": '"type": "step_progress"',
+    "one-configured": '"type": "step_done", "step": "node/cp-1/config"',
+    "bootstrap": '"type": "step_started", "step": "etcd/bootstrap"',
+    "joining": '"type": "step_done", "step": "etcd/bootstrap"',
 }
 
 
@@ -78,7 +78,7 @@ def machines_that_wait(first: Here) -> None:
 
 
 def met(text: str, first: str) -> bool:
-    """Whether the first run has said so; events name their kind first and their step later."""
+    """Whether the first run has said so; events name their type first and their step later."""
     parts = text.split(", ")
     return any(all(part in line for part in parts) for line in first.splitlines()) if text else True
 
@@ -127,7 +127,7 @@ def test_a_machine_that_another_run_reboots_is_waited_for(computers: tuple[Here,
         one.until((first.root / "reached").exists)
         first.lab.add_fault("refuse", machines=["cp-2"])  # as long as its reboot takes
         with second.start(*JSON) as other:
-            other.until(lambda: "port 50000 is closed; booting, or another run configures the machine" in other.err)
+            other.until(lambda: "booting, or being configured by another run" in other.err)
             assert "cp-2 at" in other.err and "waiting (up to 300 s)" in other.err
             first.lab.clear_faults()
             (first.root / "go").write_text("")
@@ -143,5 +143,5 @@ def test_a_machine_that_stays_away_is_told_when_the_wait_is_over(here: Here) -> 
     here.lab.add_fault("refuse", machines=["cp-2"])
     refused = here.up("--limit", "1")
     assert refused.code == 1 and "waiting (up to 1 s)" in refused.err, refused.said
-    assert "takes no connections on port 50000; port 50000 is closed" in refused.err
+    assert "no connection to port 50000; connection refused" in refused.err
     assert here.done("ApplyConfiguration") == 0

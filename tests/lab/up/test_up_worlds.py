@@ -37,7 +37,7 @@ CHANGING = {
     *(method for methods in METHODS.values() for method in methods), "machine.power-off", "ApplyConfiguration",
     "Bootstrap", "Reboot", "Reset", "EtcdForfeitLeadership", "EtcdLeaveCluster", "EtcdRemoveMemberByID",
 }  # fmt: skip
-MOVED = "the world has moved"
+MOVED = "saved plan is stale"
 BY_OTHERS = ("EtcdRemoveMemberByID",)  # a member that is gone is taken out by another
 
 

@@ -64,7 +64,7 @@ def test_a_second_writer_may_wait_for_its_turn(here: Here) -> None:
         let_go(here)
         assert first.wait().code == 0
         ended = second.wait()
-    assert ended.code == 0 and "nothing to do" in ended.out
+    assert ended.code == 0 and "in sync" in ended.out
     converged(here, ["cp-1", "w-1"])
 
 
@@ -89,7 +89,7 @@ def test_who_was_stopped_while_another_took_over_writes_no_more(here: Here, kind
         assert wrong.code == 64 and lock_id(refused.err) in wrong.err
         forced = here.up("--force-unlock", lock_id(refused.err))
         assert forced.code == 0, forced.said
-        assert "took over from" in forced.err and "which is dead" not in forced.err
+        assert "broke the lock of" in forced.err and "was killed" not in forced.err
         before = changes(here)
         first.signal(signal.SIGCONT)
         ended = first.wait()
@@ -120,4 +120,4 @@ def test_the_lock_of_a_killed_run_is_taken_over_with_a_word(here: Here, command:
         assert first.wait().code == -9
     ended = here.run(*command)
     assert ended.code == 0, ended.said
-    assert re.search(rf"took over from .*, pid {first.pid}, since .*, which is dead", ended.err)
+    assert re.search(rf"took over the lock of .*, pid {first.pid}, since .*: its process was killed", ended.err)

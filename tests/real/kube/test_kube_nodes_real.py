@@ -119,7 +119,7 @@ async def test_only_expected_certificates_are_approved(
         "name": f"kubernetes is not a name or address of {good}",
         "stranger": f"{stranger} is no node of ours",
         "posing": f"{stranger} is no node of ours",
-        "admin": "admin asks, who is no node",
+        "admin": "requested by admin, which is not a node",
     }
     assert {name: await is_approved(client, f"{unique}-{name}") for name in own} == {
         name: name == "ok" for name in own
@@ -138,5 +138,5 @@ async def test_a_node_that_poses_as_another_of_ours(
             serving_request(unique, certificate_request(f"system:node:{second}", [second], ["10.5.0.5"]))
         )
     judged = {one.request: one.refused for one in await approve_serving_certificates(client, ours)}
-    assert judged[unique] == f"system:node:{first} asks for a certificate of system:node:{second}"
+    assert judged[unique] == f"system:node:{first} requests a certificate for system:node:{second}"
     assert not await is_approved(client, unique)

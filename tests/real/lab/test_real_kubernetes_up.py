@@ -59,7 +59,7 @@ def test_up_ends_healthy_and_destroy_leaves_nothing(peer: Callable[[str], Path],
         assert versions == {"v1.36.3"}
         talosmith("health")
     finally:
-        talosmith("destroy", "--yes")
+        talosmith("destroy", "--confirm", "real")
     end = time.monotonic() + 60
     while str(tmp_path) in (listed := _processes()):  # a lab that had to be killed takes them with it, a moment later
         assert time.monotonic() < end, listed

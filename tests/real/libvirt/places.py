@@ -16,7 +16,7 @@ from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
-from talosmith.providers.libvirt.wishes import Wishes
+from talosmith.providers.libvirt.settings import LibvirtSettings
 from tests.machine_specs import machine_spec, with_settings
 from tests.real.libvirt.daemon import Daemon
 from tests.real.libvirt.waking import Waking, ask
@@ -39,7 +39,7 @@ class Place:
         )  # fmt: skip
         network = Network(f"net-{subnet}", OWNER, "isolated", f"{subnet}.1", 24)
         source = Source(str(image))
-        self.wishes = Wishes(
+        self.wishes = LibvirtSettings(
             self.section, self._seed, lambda _: source, network, cache, patience=10.0, sources=(source,)
         )
         self.provider = LibvirtProvider(OWNER, Host(daemon.uri), self.wishes)

@@ -132,7 +132,7 @@ async def test_an_upload_that_is_under_way_is_left_alone(
 
     monkeypatch.setattr(store, "_pause", write_some)
     (spec,) = [one for one in place.provider.resources() if one.kind == "image"]
-    with pytest.raises(Temporary, match="being uploaded by somebody else"):
+    with pytest.raises(Temporary, match="being uploaded by another run"):
         await place.provider.create_resource(spec, Known(resources={}, machines={}))
     stream.finish()
     place.provider._host.upload(place.connection, volume, iter([content[:512]]), 512)

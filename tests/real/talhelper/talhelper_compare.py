@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from talosmith.cli.app import COMMANDS, Command, run
+from talosmith.cli.app import run
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.config.emit import canonical
 from talosmith.desired.config.load import load as load_config
@@ -111,7 +111,6 @@ class Tools:
 
 def import_talconfig(file: Path, into: Path, *flags: str) -> None:
     """By the command, as a person would do it; it must have understood everything."""
-    COMMANDS.setdefault("import", Command("", "talosmith.cli.import_"))
     assert run(["import", "talconfig", str(file), "--into", str(into), *flags]) == 0
 
 

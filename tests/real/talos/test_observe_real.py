@@ -89,10 +89,10 @@ async def test_from_maintenance_mode_to_etcd(talos_lab: Lab, talos_nodes: MakeNo
         assert seen.etcd.leader == seen.etcd.member_id != 0
         assert [(member.name, member.addresses) for member in seen.etcd.members] == [(first.name, (first.address,))]
         assert found.bootstrapped is True
-        assert found.others == {}
+        assert found.not_in_inventory == {}
         for node in found.nodes.values():
             assert isinstance(node.machine, Machine)
-            assert (node.talos_version, node.stranger, node.pending_reboot) == ("v1.13.9", "", False)
+            assert (node.talos_version, node.foreign_reason, node.pending_reboot) == ("v1.13.9", "", False)
             assert node.config == desired.nodes[node.name].config
             assert node.boot_id
 

@@ -116,7 +116,7 @@ def _bring_up(person: Person, lab: Lab, nodes: list[Node], kubectl: Path) -> Non
     )
 
     # A controller that lost its lease on a slow machine is not ready for a moment.
-    _wait_for(lambda: _up(person), lambda told: "nothing to do" in told)
+    _wait_for(lambda: _up(person), lambda told: "in sync" in told)
 
     boots = [node.boots for node in nodes]
     person.write(lab, nodes, talos={"sysctls": {"net.core.somaxconn": "4096"}})
@@ -147,8 +147,8 @@ def _removal_is_refused_while_one_is_off(person: Person, nodes: list[Node], kube
     off.cut_power()
 
     def refused() -> str:
-        code, told = person.talosmith("destroy", "--target", target.name, "--yes")
-        assert code == 1, told
+        code, told = person.talosmith("destroy", "--node", target.name, "--yes")
+        assert code == 6, told
         return told
 
     # If the leader was the one, the others elect another first.
@@ -193,7 +193,7 @@ def _killed_once_etcd_is_started(person: Person) -> None:
     process = person.start("up", "--yes", "-o", "json")
     assert process.stdout is not None
     for line in process.stdout:
-        if line.startswith("{") and json.loads(line)["kind"] == "step-done" and '"etcd/bootstrap"' in line:
+        if line.startswith("{") and json.loads(line).get("type") == "step_done" and '"etcd/bootstrap"' in line:
             break
     else:
         pytest.fail("etcd was never started")

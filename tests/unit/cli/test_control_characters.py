@@ -62,7 +62,7 @@ def test_data_holds_the_same_in_its_own_escapes(tmp_path: Path) -> None:
     inventory = _inventory(tmp_path, WRONG)
     out, _ = _talosmith("validate", "-i", inventory, "-o", "json")
     assert is_tame(out)
-    whats = [problem["what"] for problem in json.loads(out)["problems"]]
+    whats = [problem["message"] for problem in json.loads(out)["problems"]]
     assert "cluster_name: `a\x1b[2Jb` is not a valid name" in whats
     assert "domain: `\x9b31m\nerror: forged` is not a domain name" in whats
 

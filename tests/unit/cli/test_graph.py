@@ -44,7 +44,7 @@ def test_topology_is_printed_as_mermaid_or_svg(talosmith: Talosmith) -> None:
 
 def test_the_name_of_the_file_says_the_form(talosmith: Talosmith, plan_file: Path, tmp_path: Path) -> None:
     code, out, err = talosmith("graph", "plan", plan_file, "--out", tmp_path / "plan.svg")
-    assert (code, out, err) == (0, "", f"written to {tmp_path / 'plan.svg'}\n")
+    assert (code, out, err) == (0, "", f"wrote {tmp_path / 'plan.svg'}\n")
     assert (tmp_path / "plan.svg").read_text(encoding="utf-8").startswith("<svg ")
     talosmith("graph", "plan", plan_file, "--out", tmp_path / "plan.mmd")
     assert (tmp_path / "plan.mmd").read_text(encoding="utf-8").startswith("---\ntitle:")

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import dataclasses
 import io
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from talosmith.cli.app import run
+from talosmith.desired.bundle import Bundle
+from talosmith.desired.secrets_file import SECRETS_FILE, create_secrets
+from talosmith.desired.target import owner_of
 from talosmith.engine import runner as engine
 from talosmith.engine.folder import cluster_folder
 from talosmith.engine.journal import Journal
+from talosmith.engine.lock import ClusterLock
 from talosmith.events import Event, Events
+from talosmith.inventory import load
+from talosmith.report import runs as report_runs
 from talosmith.report.progress import watching
+from tests.output_schemas import assert_valid
 from tests.unit.report.stories import HOSTILE, START, Act, Story, bring_up_plan, is_tame, key_of
 
 Talosmith = Callable[..., tuple[int, str, str]]
+Patch = pytest.MonkeyPatch
 INVENTORY = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\ncontrolplane: 1\n"
 
 
@@ -46,12 +56,23 @@ def record(events: list[Event], cluster: str = "dev", owner: str = "0123456789ab
     return folder
 
 
+def ids(talosmith: Talosmith, *arguments: object) -> list[str]:
+    return [one["run"] for one in json.loads(talosmith("runs", *arguments, "-o", "json")[1])["runs"]]
+
+
+def labelled(events: list[Event], **labels: str) -> list[Event]:
+    """As the session records them: with an id of the run and the inventory's folder."""
+    first, *rest = events
+    return [dataclasses.replace(first, data={**labels, **first.data}), *rest]
+
+
 def test_without_any_run(talosmith: Talosmith) -> None:
-    assert talosmith("runs") == (0, "no run was recorded here yet\n", "")
-    code, _, err = talosmith("run", "show", "3")
+    assert talosmith("runs") == (0, "no run is recorded\n", "")
+    code, _, err = talosmith("run", "show", "7f3a")
     assert code == 64
-    assert "there is no run 3" in err
+    assert "run '7f3a' does not exist" in err
     assert talosmith("run", "show")[0] == 64
+    assert talosmith("run", "show", "--last")[0] == 64
 
 
 def test_runs_of_one_cluster_in_their_order(talosmith: Talosmith) -> None:
@@ -61,27 +82,48 @@ def test_runs_of_one_cluster_in_their_order(talosmith: Talosmith) -> None:
     code, out, err = talosmith("runs")
     lines = out.splitlines()
     assert (code, err) == (0, "")
-    assert lines[0].split() == ["RUN", "OPERATION", "STARTED", "TOOK", "OUTCOME", "STEPS", "FAILED", "LEFT"]
-    assert lines[1].split()[:2] == ["1", "up"]
-    assert "2026-09-21 14:13:20 UTC  1 min 24 s  done" in lines[1]
+    assert lines[0].split() == ["RUN", "CLUSTER", "OPERATION", "OUTCOME", "TOOK"]
+    assert lines[1].split() == [ids(talosmith)[0], "dev", "up", "done", "1", "min", "24", "s"]
     assert "failed" in lines[2]
-    assert "unfinished" in lines[3]
-    data = json.loads(talosmith("runs", "-o", "json")[1])
-    assert [(one["run"], one["outcome"]) for one in data] == [(1, "done"), (2, "failed"), (3, "unfinished")]
-    assert [one["run"] for one in json.loads(talosmith("runs", "-n", "1", "-o", "json")[1])] == [3]
+    assert "killed" in lines[3]
+    data = json.loads(talosmith("runs", "-o", "json")[1])["runs"]
+    assert [one["outcome"] for one in data] == ["done", "failed", "killed"]
+    assert (data[0]["started"], data[0]["finished"]) == ("2026-09-21T14:13:20Z", "2026-09-21T14:14:44Z")
+    assert data[2]["finished"] is None
+    assert ids(talosmith, "--limit", "1") == [data[2]["run"]]
+    assert len({one["run"] for one in data}) == 3
 
 
-def test_the_inventory_says_which_cluster(talosmith: Talosmith, tmp_path: Path) -> None:
-    record(Story(bring_up_plan()).events())
+def test_the_inventory_says_which_cluster(talosmith: Talosmith, tmp_path: Path, monkeypatch: Patch) -> None:
+    """Two clusters of one name in different folders have different ids, and their runs do not mix."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folders = [tmp_path / "here", tmp_path / "there"]
+    whole = Bundle.generate(contract=(1, 13))
+    bundles = [whole, dataclasses.replace(whole, cluster_id=base64.urlsafe_b64encode(b"b" * 32).decode())]
+    for folder, bundle, run_id in zip(folders, bundles, ("20261116-2324-aaaa", "20261116-2324-bbbb"), strict=True):
+        folder.mkdir(exist_ok=True)
+        (folder / "cluster.yaml").write_text(INVENTORY, encoding="utf-8")
+        create_secrets(folder, bundle)
+        owner = owner_of(load(folder), bundle)
+        record(labelled(Story(bring_up_plan()).events(), run=run_id, folder=str(folder)), owner=owner.id)
     record(Story(bring_up_plan(cluster="prod")).events(), "prod")
-    record(Story(bring_up_plan(cluster="dev-old")).events(), "dev-old")
-    out = talosmith("runs")[1]
-    assert all(name in out for name in ("dev/1", "prod/1", "dev-old/1"))
-    (tmp_path / "here" / "cluster.yaml").write_text(INVENTORY, encoding="utf-8")
-    assert [one["cluster"] for one in json.loads(talosmith("runs", "-o", "json")[1])] == ["dev"]
-    assert len(json.loads(talosmith("runs", "--all", "-o", "json")[1])) == 3
-    assert json.loads(talosmith("run", "show", "1", "-o", "json")[1])["cluster"] == "dev"
-    assert json.loads(talosmith("run", "show", "prod/1", "-o", "json")[1])["cluster"] == "prod"
+    assert ids(talosmith) == ["20261116-2324-aaaa"]
+    assert ids(talosmith, "-i", folders[1]) == ["20261116-2324-bbbb"]
+    assert len(ids(talosmith, "--all")) == 3
+    shown = json.loads(talosmith("run", "show", "bbbb", "-o", "json")[1])
+    assert (shown["cluster"], shown["folder"], shown["outcome"]) == ("dev", str(folders[1]), "done")
+    assert json.loads(talosmith("run", "show", "--last", "-o", "json")[1])["run"] == "20261116-2324-aaaa"
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = talosmith("runs", "--all")[1].splitlines()
+    assert lines[0].split() == ["RUN", "CLUSTER", "OPERATION", "OUTCOME", "TOOK", "FOLDER"]
+    assert sorted(line.split()[-1] for line in lines[1:] if "dev" in line) == ["~/here", "~/there"]
+    alone = talosmith("runs")[1].splitlines()
+    assert alone[0].split() == ["RUN", "OPERATION", "STARTED", "TOOK", "OUTCOME", "STEPS"]
+    assert alone[1].split()[-2:] == ["done", "19/19"]
+    assert all(len(line) <= 80 for line in (*lines, *alone))
+    (folders[0] / SECRETS_FILE).unlink()
+    assert talosmith("runs") == (0, "no run is recorded\n", "")
 
 
 def test_a_run_of_the_engine_itself(talosmith: Talosmith) -> None:
@@ -104,34 +146,78 @@ def test_a_run_of_the_engine_itself(talosmith: Talosmith) -> None:
     assert [one["key"] for one in data["summary"]["left"]] == ["node/w-1/config", "node/w-1/joined", "cluster/health"]
     assert len(data["steps"]) == 16
     text = talosmith("run", "show")[1]
-    assert "not done because of it: w-1 (apply its config), w-1 (wait until it is Ready), cluster" in text
+    assert "skipped (depends on it): w-1 (apply its config), w-1 (wait until it is Ready), cluster" in text
     assert "fix: look at its console" in text
     assert "✗ w-1: create its machine: failed: no room left; fix: look at its console" in watched.getvalue()
     assert "failed after" in watched.getvalue().splitlines()[-1]
 
 
-def test_a_run_that_could_be_several_is_asked_about(talosmith: Talosmith) -> None:
-    record(Story(bring_up_plan()).events(), owner="a" * 16)
-    record(Story(bring_up_plan()).events(), owner="b" * 16)
-    code, _, err = talosmith("run", "show", "dev/1")
+def test_a_part_of_an_id_that_several_runs_have_is_refused(talosmith: Talosmith) -> None:
+    for run_id in ("20261116-2324-aaaa", "20261116-2324-bbbb"):
+        record(labelled(Story(bring_up_plan()).events(), run=run_id))
+    code, _, err = talosmith("run", "show", "20261116")
     assert code == 64
-    assert "there is more than one run 1" in err
-    assert f"dev-{'a' * 16}/1, dev-{'b' * 16}/1" in err
-    assert talosmith("run", "show", f"dev-{'b' * 16}/1")[0] == 0
+    assert "2 runs match '20261116'" in err
+    assert "20261116-2324-aaaa, 20261116-2324-bbbb" in err
+    assert talosmith("run", "show", "bbbb")[0] == 0
+    assert talosmith("run", "show", "bbbb", "--last")[0] == 64
+
+
+@pytest.mark.parametrize(
+    ("story", "code"),
+    [
+        (Story(bring_up_plan()), 0),
+        (Story(bring_up_plan(), fails={"machine/w-1": "no room left"}), 1),
+        (Story(bring_up_plan(), killed_at=20), 3),
+    ],
+    ids=["done", "failed", "killed"],
+)
+def test_a_run_that_has_ended_is_followed_to_its_end(story: Story, code: int, talosmith: Talosmith) -> None:
+    """The exit code is the run's; a killed run can be resumed."""
+    record(story.events())
+    got, out, err = talosmith("run", "show", "--last", "--follow")
+    assert got == code
+    assert "up dev: 19 steps, started" in err
+    assert out.count("up dev") == 1
+    got, out, _ = talosmith("run", "show", "--follow", "-o", "json")
+    assert (got, [json.loads(line)["type"] for line in out.splitlines()][:1]) == (code, ["run_started"])
+
+
+def test_the_exit_code_that_a_run_recorded_is_the_one_of_who_follows(talosmith: Talosmith) -> None:
+    events = Story(bring_up_plan()).events()
+    last = dataclasses.replace(events[-1], data={**events[-1].data, "outcome": "failed", "exit_code": 5})
+    record([*events[:-1], last])
+    assert talosmith("run", "show", "-f")[0] == 5
+
+
+async def test_a_run_whose_process_holds_the_lock_is_running(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    folder = cluster_folder("dev", "0123456789abcdef")
+    async with ClusterLock(folder, "up").held():
+        story = Story(bring_up_plan(), killed_at=20).events()
+        record([dataclasses.replace(one, at=one.at - START + time.time()) for one in story])
+        (run,), _ = report_runs.recorded(folder)
+        assert run.outcome == "running"
+    (run,), _ = report_runs.recorded(folder)
+    assert run.outcome == "killed"
+    async with ClusterLock(folder, "up").held():  # another command, which has not started a run yet
+        assert [one.outcome for one in report_runs.recorded(folder)[0]] == ["killed"]
 
 
 def test_show_a_run_as_text_page_and_data(talosmith: Talosmith, tmp_path: Path) -> None:
     record(Story(bring_up_plan()).events())
     record(Story(bring_up_plan(), fails={"machine/w-1": "no room left"}).events())
     page = tmp_path / "run.html"
-    code, out, err = talosmith("run", "show", "1", "--timeline", page)
-    assert (code, err) == (0, f"written to {page}\n")
-    assert out.startswith("up dev: done after 1 min 24 s, 19 steps run")
-    assert "✓ up dev is done in 1 min 24 s: 19 steps" in out
+    code, out, err = talosmith("run", "show", ids(talosmith)[0], "--timeline", page)
+    assert (code, err) == (0, f"wrote {page}\n")
+    headline, chart = out.splitlines()[:2]
+    assert headline.startswith(f"run {ids(talosmith)[0]}: up dev, done, started 2026-09-21 ")
+    assert chart.startswith("up dev: done after 1 min 24 s, 19 steps, critical path")
+    assert "✓ up dev done in 1 min 24 s: 19 steps" in out
     assert page.read_text(encoding="utf-8").count('<g class="bar">') == 19
     latest = talosmith("run", "show")[1]
     assert "✗ w-1: create its machine: no room left" in latest
-    data = json.loads(talosmith("run", "show", "1", "-o", "json")[1])
+    data = json.loads(talosmith("run", "show", ids(talosmith)[0], "-o", "json")[1])
     assert data["critical_path"][-1] == "cluster/health"
     assert data["summary"]["outcome"] == "done"
 
@@ -139,11 +225,16 @@ def test_show_a_run_as_text_page_and_data(talosmith: Talosmith, tmp_path: Path) 
 def test_all_that_was_told_can_be_had(talosmith: Talosmith) -> None:
     events = Story(bring_up_plan()).events()
     record(events)
-    out = talosmith("run", "show", "1", "--events")[1]
-    assert [Event(**json.loads(line)) for line in out.splitlines()] == events
+    out = talosmith("run", "show", "--events")[1]
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [(one["type"], one["step"]) for one in found] == [
+        (one.kind.replace("-", "_"), one.step or None) for one in events
+    ]
+    for one in found:
+        assert_valid(one)
 
 
-@pytest.mark.parametrize("wanted", ["x", "1.5", "-1", "dev/", "dev/x", "²"])
+@pytest.mark.parametrize("wanted", ["x", "1.5", "-1", "dev/", "dev/x", "²", "2026 "])
 def test_what_is_no_run(wanted: str, talosmith: Talosmith) -> None:
     record(Story(bring_up_plan()).events())
     code, out, _ = talosmith("run", "show", "--", wanted)
@@ -158,7 +249,7 @@ def test_a_damaged_journal_does_not_hide_the_others(talosmith: Talosmith) -> Non
             file.write_bytes(b"\0" * 50 + file.read_bytes()[50:-50])
     code, out, err = talosmith("runs", "-o", "json")
     assert code == 1
-    assert [one["cluster"] for one in json.loads(out)] == ["dev"]
+    assert [one["cluster"] for one in json.loads(out)["runs"]] == ["dev"]
     assert "warning:" in err
 
 

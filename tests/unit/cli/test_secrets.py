@@ -93,7 +93,7 @@ def test_init_makes_key_rules_and_secrets(empty: Path, talosmith: Talosmith) -> 
 def test_init_never_replaces_a_bundle(folder: Path, bundle: Bundle, talosmith: Talosmith) -> None:
     before = (folder / "secrets.sops.yaml").read_bytes()
     code, _, err = talosmith("secrets", "init")
-    assert code == 1 and "holds a cluster's secrets already" in err
+    assert code == 1 and "already has the secrets of a cluster" in err
     assert (folder / "secrets.sops.yaml").read_bytes() == before
 
 
@@ -111,12 +111,13 @@ def test_nothing_is_made_silently(empty: Path, talosmith: Talosmith) -> None:
     for arguments in (
         ["secrets", "show"],
         ["render", "configs"],
-        ["render", "talosconfig", "--out", "tc"],
+        ["talosconfig", "--out", "tc"],
         ["diff", "."],
     ):
         code, _, err = talosmith(*arguments)
         assert code == 1
-        assert "there is no" in err and "talosmith secrets init" in err and "talosmith secrets import" in err
+        assert "secrets.sops.yaml does not exist" in err
+        assert "talosmith secrets init" in err and "talosmith secrets import" in err
     assert sorted(path.name for path in empty.iterdir()) == ["cluster.yaml"]
 
 
@@ -178,7 +179,7 @@ def test_show_reveals_only_when_asked(folder: Path, bundle: Bundle, talosmith: T
     assert bundle.fingerprint() in talosmith("secrets", "show")[1]
     assert secret not in "".join(talosmith("secrets", "show", "-o", "json")[1:])
     assert secret in talosmith("secrets", "show", "--reveal")[1]
-    assert yaml.safe_load(talosmith("secrets", "show", "--reveal", "-o", "yaml")[1]) == bundle.to_mapping()
+    assert yaml.safe_load(talosmith("secrets", "show", "--reveal", "-o", "yaml")[1])["secrets"] == bundle.to_mapping()
 
 
 def test_render_configs_into_files(folder: Path, bundle: Bundle, talosmith: Talosmith) -> None:
@@ -206,7 +207,7 @@ def test_diff_tells_what_differs_and_hides_secrets(folder: Path, talosmith: Talo
     code, out, _ = talosmith("diff", "made")
     assert code == 2
     assert "-    - address: 10.0.0.99/24" in out and "+    - address: 10.0.0.10/24" in out
-    assert "-    token: '****** (another one)'" in out and other not in out
+    assert "-    token: '****** (changed)'" in out and other not in out
     assert "w-1: no file to compare with" in out
 
 
@@ -218,7 +219,7 @@ def test_render_one_node_only(folder: Path, talosmith: Talosmith) -> None:
 
 
 def test_talosconfig_with_role_and_lifetime(folder: Path, bundle: Bundle, talosmith: Talosmith) -> None:
-    assert talosmith("render", "talosconfig", "--out", "tc", "--role", "os:reader", "--lifetime", "12h")[0] == 0
+    assert talosmith("talosconfig", "--out", "tc", "--role", "os:reader", "--lifetime", "12h")[0] == 0
     assert mode(folder / "tc") == 0o600
     context = yaml.safe_load((folder / "tc").read_text())["contexts"]["dev"]
     assert context["endpoints"] == ["10.0.0.10"]
@@ -227,8 +228,8 @@ def test_talosconfig_with_role_and_lifetime(folder: Path, bundle: Bundle, talosm
     certificate = read_certificate(base64.b64decode(context["crt"]).decode())
     assert certificate.subject.rfc4514_string() == "O=os:reader"
     assert abs(certificate.not_valid_after_utc - datetime.now(UTC) - timedelta(hours=12)) < timedelta(minutes=5)
-    assert talosmith("render", "talosconfig", "--out", "tc2", "--lifetime", "soon")[0] == 64
-    assert talosmith("render", "talosconfig", "--out", "tc2", "--role", "os:king")[0] == 64
+    assert talosmith("talosconfig", "--out", "tc2", "--lifetime", "soon")[0] == 64
+    assert talosmith("talosconfig", "--out", "tc2", "--role", "os:king")[0] == 64
 
 
 def test_nocloud_seed(folder: Path, talosmith: Talosmith) -> None:
@@ -244,7 +245,7 @@ def test_nocloud_seed(folder: Path, talosmith: Talosmith) -> None:
 def test_images_need_no_secrets(empty: Path, talosmith: Talosmith) -> None:
     code, out, _ = talosmith("render", "image", "-o", "json")
     assert code == 0
-    (found,) = json.loads(out)
+    (found,) = json.loads(out)["images"]
     assert found["nodes"] == ["cp-1", "w-1"]
     assert found["iso"].endswith("/v1.13.9/nocloud-amd64.iso")
 
@@ -265,7 +266,7 @@ def test_git_is_given_no_secret_in_the_clear(empty: Path, bundle: Bundle, talosm
     create_secrets(home, bundle)
     for command in (
         ["render", "configs", "--out", home / "rendered"],
-        ["render", "talosconfig", "--out", home / "talosconfig"],
+        ["talosconfig", "--out", home / "talosconfig"],
         ["secrets", "export", "--out", home / "secrets.yaml"],
     ):
         assert talosmith(*command, "-i", home)[0] == 0
@@ -328,3 +329,30 @@ def _secrets_of(bundle: Bundle) -> set[str]:
     for pair in mapping["certs"].values():
         found.add(pair["key"])
     return found
+
+
+@pytest.mark.parametrize(
+    ("command", "secret"),
+    [(["secrets", "export", "--out", "plain.yaml"], "plain.yaml"), (["talosconfig", "--out", "tc"], "tc")],
+)
+def test_a_secret_file_is_not_written_where_git_takes_it(
+    command: list[str], secret: str, folder: Path, talosmith: Talosmith
+) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    code, _, err = talosmith(*command)
+    assert code == 1 and not (folder / secret).exists()
+    assert f"{secret} would hold secrets where Git does not ignore it" in err
+    assert f"fix: echo /{secret} >> {folder}/.gitignore" in err
+    (folder / ".gitignore").write_text(f"/{secret}\n")
+    assert talosmith(*command)[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["configs", "nocloud"])
+def test_a_folder_of_secret_files_is_ignored_by_git(kind: str, folder: Path, talosmith: Talosmith) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    assert talosmith("render", kind, "--out", "made")[0] == 0
+    subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
+    staged = subprocess.run(["git", "ls-files"], cwd=folder, check=True, capture_output=True, text=True).stdout
+    assert staged.split() == [".sops.yaml", "cluster.yaml", "secrets.sops.yaml"]
+    code, _, err = talosmith("render", kind, "--out", ".")
+    assert code == 1 and "write into a folder of its own" in err

@@ -71,9 +71,9 @@ def test_a_document_may_be_deleted_and_made_anew_in_one_patch() -> None:
     [
         (
             "machine:\n  sysctls:\n    nope: {$patch: delete}",
-            "p.yaml:3: error: machine.sysctls.nope: cannot be deleted: it is not",
+            "p.yaml:3: error: machine.sysctls.nope: cannot be deleted: path does not exist",
         ),
-        ("machine: {network: {hostname: {$patch: delete}}}", "it is not there"),
+        ("machine: {network: {hostname: {$patch: delete}}}", "path does not exist"),
         ("machine: {nope: {$patch: delete}}", "Talos knows no such field"),
         ("machine: {files: [{path: /nope, $patch: delete}]}", "no item matches"),
         ("machine: {files: [{$patch: delete}]}", "needs a field that says which item"),

@@ -34,7 +34,7 @@ def record(folder: Path, events: list[Event] | None = None) -> None:
 def recorded(folder: Path) -> list[list[Event]]:
     """All that is there, proven by reading all of it."""
     with Journal(folder) as journal:
-        return [journal.events_of(run.id) for run in journal.runs()]
+        return [journal.events_of(run.number) for run in journal.runs()]
 
 
 def lines_of(event: Event) -> list[Any]:

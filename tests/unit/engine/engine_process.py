@@ -70,7 +70,7 @@ async def main(folder: Path, kind: str) -> int:
         async with ClusterLock(folder, "test run").held() as lock, Stopping.on_signals() as stopping:
             with Journal(folder, write=True) as journal:
                 events = Events(journal.listener, count)
-                outcome = await run(plan(kind), None, events, stopping=stopping, may_write=lock.check)
+                outcome = await run(plan(kind), None, events, stopping=stopping, check_lock=lock.check)
     except TalosmithError as problem:
         say(f"error {problem} | {problem.hint}")
         return int(problem.exit_code)

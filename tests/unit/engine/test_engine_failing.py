@@ -61,7 +61,9 @@ async def test_an_unexpected_error_is_told_by_type_and_place_and_never_by_value(
     error = outcome.failed["a"]
     assert isinstance(error, Internal)
     assert "KeyError at " in str(error)
-    assert "test_engine_runner.py:" in str(error) or "engine_actions.py:" in str(error) or "tries.py:" in str(error)
+    assert (
+        "test_engine_runner.py:" in str(error) or "engine_actions.py:" in str(error) or "attempts.py:" in str(error)
+    )
     assert error.__cause__ is None
     assert error.__context__ is None
     assert "hunter2" not in repr([heard.all, outcome, error.args, error.hint])
@@ -126,7 +128,7 @@ async def test_whoever_has_lost_the_lock_begins_nothing_and_ends_what_runs() -> 
             ended.append("long")
 
     actions = [Fake("a", body=lose), Fake("b"), Fake("long", body=long), Fake("c"), Fake("d")]
-    outcome = await run(plan_of(actions, {"b": ["a"], "d": ["c"], "c": ["a"]}), None, Events(), may_write=check)
+    outcome = await run(plan_of(actions, {"b": ["a"], "d": ["c"], "c": ["a"]}), None, Events(), check_lock=check)
     assert outcome.done == ("a",)
     assert set(outcome.failed) <= {"b", "c"}
     assert outcome.exit_code == ExitCode.LOCK_HELD

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sqlite3
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -33,10 +35,31 @@ def test_what_was_told_is_read_back(tmp_path: Path) -> None:
         assert journal.events_of(1) == told_by(1)
         assert journal.events_of(2) == told_by(1)
         first, second = journal.runs()
-    assert (first.id, second.id) == (1, 2)
+    assert (first.number, second.number) == (1, 2)
+    assert first.id != second.id, "also where the journal has no id, as those of earlier versions"
+    assert first.id.startswith(time.strftime("%Y%m%d-%H%M-", time.localtime(first.started)))
     assert (first.operation, first.cluster, first.outcome, first.steps) == ("up", "demo", "stopped", 3)
     assert (first.done, first.failed, first.left) == (2, 0, 1)
     assert (first.started, first.finished) == (told_by(1)[0].at, told_by(1)[-1].at)
+
+
+def test_a_run_has_the_id_and_the_folder_it_was_started_with(tmp_path: Path) -> None:
+    first, *rest = told_by(1)
+    labels = {"run": "20261116-2324-7f3a", "folder": "/clusters/home"}
+    with Journal(tmp_path, write=True) as journal:
+        for event in (dataclasses.replace(first, data={**first.data, **labels}), *rest):
+            journal.listener(event)
+        (run,) = journal.runs()
+    assert (run.id, run.folder, run.cluster) == ("20261116-2324-7f3a", "/clusters/home", "demo")
+
+
+def test_only_the_events_after_those_already_seen_are_read(tmp_path: Path) -> None:
+    events = told_by(1)
+    with Journal(tmp_path, write=True) as writer, Journal(tmp_path) as follower:
+        for number, event in enumerate(events, 1):
+            writer.listener(event)
+            assert follower.events_of(1, after=number - 1) == [event]
+            assert follower.events_of(1, after=number) == []
 
 
 def test_a_run_that_goes_on_can_be_read_and_has_no_end(tmp_path: Path) -> None:
@@ -65,7 +88,7 @@ def test_a_journal_that_was_never_written_is_empty_and_reading_makes_none(tmp_pa
     with Journal(tmp_path / "none") as journal:
         assert journal.runs() == []
         assert journal.expected("demo") == {}
-        with pytest.raises(UsageError, match="no run 1"):
+        with pytest.raises(UsageError, match="run 1 does not exist"):
             journal.events_of(1)
     assert list(tmp_path.iterdir()) == []
 
@@ -98,9 +121,9 @@ def test_a_second_writer_is_refused_and_harms_nothing(tmp_path: Path) -> None:
     with Journal(tmp_path, write=True) as old, Journal(tmp_path, write=True) as new:
         old.listener(events[0])
         old.listener(events[1])
-        with pytest.raises(JournalError, match="somebody else writes"):
+        with pytest.raises(JournalError, match="another process writes"):
             new.listener(events[0])
-        with pytest.raises(JournalError, match="somebody else writes"):
+        with pytest.raises(JournalError, match="another process writes"):
             new.listener(events[1])
         for event in events[2:]:
             old.listener(event)
@@ -152,7 +175,7 @@ def test_journals_of_all_versions_are_read(schema: str, write: bool, tmp_path: P
         (tmp_path / path.name).write_bytes(path.read_bytes())
     expected = json.loads((tmp_path / "told.json").read_bytes())
     with Journal(tmp_path, write=write) as journal:
-        assert [[lines_of(event) for event in journal.events_of(run.id)] for run in journal.runs()] == expected
+        assert [[lines_of(event) for event in journal.events_of(run.number)] for run in journal.runs()] == expected
 
 
 @pytest.mark.parametrize("write", [True, False])

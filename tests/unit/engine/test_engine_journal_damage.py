@@ -51,7 +51,7 @@ def verdict(folder: Path, whole: list[list[Event]], *, write: bool = False) -> s
     """`same`, `refused` or `less`; anything else is a failure."""
     try:
         with Journal(folder, write=write) as journal:
-            found = [journal.events_of(one.id) for one in journal.runs()]
+            found = [journal.events_of(one.number) for one in journal.runs()]
             lost = journal.lost
     except (JournalDamaged, JournalTooNew) as problem:
         assert problem.hint
@@ -127,7 +127,7 @@ def test_a_missing_file_is_not_an_empty_journal(name: str, write: bool, tmp_path
     before = content_of(tmp_path)
     with pytest.raises(JournalDamaged, match="missing") as caught:
         Journal(tmp_path, write=write)
-    assert "move it away" in caught.value.hint
+    assert "move it: " in caught.value.hint
     assert content_of(tmp_path) == before
 
 
@@ -136,7 +136,7 @@ def test_the_hint_for_a_damaged_journal_works(tmp_path: Path) -> None:
     (tmp_path / "journal.sqlite").write_bytes(b"")
     with pytest.raises(JournalDamaged) as caught:
         Journal(tmp_path, write=True)
-    command = caught.value.hint.rpartition("move it away: ")[2]
+    command = caught.value.hint.rpartition("move it: ")[2]
     subprocess.run(["sh", "-c", command], check=True)
     record(tmp_path)
     assert recorded(tmp_path) == [told_by(1)]
@@ -153,7 +153,7 @@ def test_what_a_power_cut_took_is_counted_and_the_next_run_is_written(
             journal.listener(event)
     with Journal(cut) as journal:
         assert journal.lost == 0
-        assert [len(journal.events_of(one.id)) for one in journal.runs()] == [8, 4, 9]
+        assert [len(journal.events_of(one.number)) for one in journal.runs()] == [8, 4, 9]
         assert journal.events_of(3)[1].kind == "warning"
         assert "1 entry" in journal.events_of(3)[1].text
 
@@ -206,7 +206,7 @@ def test_killed_between_any_two_steps_of_making_and_writing_it_is_whole(
     for number, (kept, content) in enumerate(moments):
         folder = put(tmp_path / "copy", content)
         with Journal(folder) as journal:
-            found = [journal.events_of(one.id) for one in journal.runs()]
+            found = [journal.events_of(one.number) for one in journal.runs()]
             assert journal.lost == 0
         events = found[0] if found else []
         assert events in (told_by(1)[:kept], told_by(1)[: kept + 1]), number

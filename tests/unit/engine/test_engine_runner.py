@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from talosmith.engine.runner import Outcome, run
 from talosmith.errors import ExitCode, Permanent
 from talosmith.events import Event, Events
+from talosmith.plan.blocked import Blocked
 from talosmith.plan.step import Plan, Report, Step, kind_of
 from talosmith.waiting import limited
 
@@ -146,7 +147,7 @@ async def test_a_run_tells_its_plan_and_its_end() -> None:
     end = heard.all[-1]
     assert (end.kind, end.data) == (
         "run-finished",
-        {"outcome": "done", "done": ["a", "b", "c"], "failed": [], "left": []},
+        {"outcome": "done", "exit_code": 0, "done": ["a", "b", "c"], "failed": [], "left": []},
     )
     assert heard.of("b") == ["step-started", "step-done"]
 
@@ -189,7 +190,10 @@ async def test_a_blocked_plan_is_not_begun() -> None:
     heard = Heard()
     action = Fake("a")
     plan = Plan(
-        operation="up", cluster="demo", steps=(Step(action=action, reason=""),), blocked=("the secrets are missing",)
+        operation="up",
+        cluster="demo",
+        steps=(Step(action=action, reason=""),),
+        blocked=(Blocked(cause="the secrets are missing"),),
     )
     with pytest.raises(Permanent, match="the secrets are missing"):
         await run(plan, None, heard.events)

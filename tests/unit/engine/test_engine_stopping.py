@@ -69,7 +69,8 @@ async def test_asked_once_changes_are_finished_waits_end_and_nothing_begins() ->
     assert heard.of("busy") == ["step-started", "step-retrying", "step-skipped"]
     assert heard.of("next") == []
     assert "safe point" in heard.texts("warning")[0]
-    assert heard.all[-1].data == {"outcome": "stopped", "done": ["change"], "failed": [], "left": list(outcome.left)}
+    lists = {"done": ["change"], "failed": [], "left": list(outcome.left)}
+    assert heard.all[-1].data == {"outcome": "stopped", "exit_code": 3, **lists}
 
 
 async def test_asked_twice_everything_is_cancelled() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import yaml
 from talconfigs import save, talconfig
 
 from talosmith import load
-from talosmith.cli.app import COMMANDS, Command, run
+from talosmith.cli.app import run
 
 Talosmith = Callable[..., tuple[int, str, str]]
 WITH_LOSS = talconfig(nodes={0: {"nonsense": 1}})
@@ -20,7 +21,6 @@ WITH_LOSS = talconfig(nodes={0: {"nonsense": 1}})
 
 @pytest.fixture
 def talosmith(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Talosmith:
-    monkeypatch.setitem(COMMANDS, "import", Command("", "talosmith.cli.import_"))
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: object) -> tuple[int, str, str]:
@@ -62,7 +62,7 @@ def test_if_something_is_left_out_nothing_is_written(talosmith: Talosmith, tmp_p
     code, out, err = talosmith("import", "talconfig", "talconfig.yaml", "--into", "new")
     assert code == 1
     assert "warning: `nodes[0].nonsense`: this key is not known here" in out
-    assert "nothing was written: one thing was left out" in err
+    assert "nothing was written: one thing was not converted" in err
     assert not (tmp_path / "new").exists()
 
 
@@ -80,7 +80,7 @@ def test_as_data(form: str, read: Callable[[str], Any], talosmith: Talosmith, tm
     code, out, _ = talosmith("import", "talconfig", "talconfig.yaml", "-o", form)
     told = read(out)
     assert (code, told["complete"], told["written"], told["next"]) == (1, False, [], [])
-    (remark,) = told["report"]
+    (remark,) = told["problems"]
     assert (remark["path"], remark["file"], remark["left_out"]) == ("nodes[0].nonsense", "talconfig.yaml", True)
     assert (tmp_path / "talconfig.yaml").read_text().splitlines()[remark["line"] - 1].strip() == "nonsense: 1"
     code, out, _ = talosmith("-o", form, "import", "talconfig", "talconfig.yaml", "--partial", "--into", "new")
@@ -97,7 +97,7 @@ def test_nothing_is_overwritten(there: str, talosmith: Talosmith, tmp_path: Path
     (tmp_path / "new" / there).symlink_to("/nowhere")  # one that leads nowhere is there too
     code, _, err = talosmith("import", "talconfig", "talconfig.yaml", "--into", "new")
     assert code == 1
-    assert f"new/{there} is already there" in err
+    assert f"new/{there} already exists" in err
     assert [path for path in (tmp_path / "new").rglob("*") if not path.is_dir()] == [tmp_path / "new" / there]
 
 
@@ -108,7 +108,7 @@ def test_patches_of_others_are_not_mixed_in(talosmith: Talosmith, tmp_path: Path
     save(tmp_path, talconfig(patches=["@patches/global/kubelet.yaml"]))
     code, _, err = talosmith("import", "talconfig", "talconfig.yaml")
     assert code == 1
-    assert "patches/global/kubelet.yaml is there and would become a patch of the inventory" in err
+    assert "patches/global/kubelet.yaml exists and would become a patch of the inventory" in err
     assert not (tmp_path / "cluster.yaml").exists()
     assert talosmith("import", "talconfig", "talconfig.yaml", "--into", "new")[0] == 0
 
@@ -117,7 +117,7 @@ def test_what_is_no_valid_inventory_is_not_written(talosmith: Talosmith, tmp_pat
     save(tmp_path, talconfig(nodes={1: {"ipAddress": "10.0.0.11"}}, kubernetesVersion="v1.2.3"))
     code, _, err = talosmith("import", "talconfig", "talconfig.yaml", "--into", "new")
     assert code == 1
-    assert "what was imported does not make a valid inventory" in err
+    assert "the converted inventory is not valid" in err
     assert "have the same address 10.0.0.11" in err and "Kubernetes v1.2.3 does not run on Talos v1.13.4" in err
     assert not (tmp_path / "new").exists()
 
@@ -125,7 +125,7 @@ def test_what_is_no_valid_inventory_is_not_written(talosmith: Talosmith, tmp_pat
 def test_two_nodes_of_one_name_are_refused(talosmith: Talosmith, tmp_path: Path) -> None:
     save(tmp_path, talconfig(nodes={1: {"hostname": "cp-1.other.lan"}}))
     code, _, err = talosmith("import", "talconfig", "talconfig.yaml", "--into", "new")
-    assert (code, "two nodes are called `cp-1`" in err) == (1, True)
+    assert (code, "two nodes have the name `cp-1`" in err) == (1, True)
 
 
 def test_a_file_that_is_no_talconfig(talosmith: Talosmith, tmp_path: Path) -> None:
@@ -159,6 +159,20 @@ def test_revealed_values_are_for_the_owner_alone(
     written = [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
     assert {path.stat().st_mode & 0o777 for path in written} == {0o600}
     assert any("canary-1" in path.read_text() for path in written)
+
+
+def test_revealed_values_are_not_written_where_git_takes_them(
+    talosmith: Talosmith, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TALOSMITH_TEST_TOKEN", "canary-1")
+    save(tmp_path, talconfig(patches=["machine:\n  env:\n    A: $TALOSMITH_TEST_TOKEN\n"]))
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    command = ("import", "talconfig", "talconfig.yaml", "--into", "new", "--reveal")
+    code, _, err = talosmith(*command)
+    assert code == 1 and "new would hold secrets where Git does not ignore it" in err
+    assert "import without --reveal" in err and not (tmp_path / "new").exists()
+    (tmp_path / ".gitignore").write_text("/new/\n")
+    assert talosmith(*command)[0] == 0
 
 
 def test_help(talosmith: Talosmith) -> None:

@@ -80,7 +80,7 @@ CASES = {
     "nothing there": (lambda _: None, "cluster.yaml: error: the file does not exist"),
     "a patch by a link": (_patch_by_link, "patches/global/a.yaml: error: the patch is a link that leads out"),
     "a named patch by a link": (_named_patch_by_link, "cluster.yaml:5:11: error: the patch `a.yaml` is not inside"),
-    "extends by a link": (_extends_by_link, "cluster.yaml:1:10: error: `extends: ../base` leads out"),
+    "extends by a link": (_extends_by_link, "cluster.yaml:1:10: error: `extends: ../base` is outside of"),
 }
 
 

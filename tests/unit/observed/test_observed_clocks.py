@@ -65,7 +65,7 @@ async def looked(desired: Desired, nodes: Nodes) -> tuple[Observed, list[Finding
         provider: Provider = OneMachine(address)  # type: ignore[assignment]
         async with TalosClient.from_bundle(desired.bundle) as talos, MaintenanceClient() as maintenance:
             found = await observe(desired, provider, talos, maintenance, kube=None)
-            return found, await examine(desired, provider, talos, [Path("/")], found.nodes)
+            return found, await examine(desired, provider, talos, [Path("/")], found, None)
 
 
 def with_authority(desired: Desired, start: timedelta) -> Desired:
@@ -92,10 +92,10 @@ async def test_a_certificate_out_of_time_is_blocked_and_told_by_doctor(case: str
     chosen = desired if authority is None else with_authority(desired, authority)
     found, told = await looked(chosen, nodes)
     seen = found.nodes["cp-1"]
-    assert said in seen.stranger and "; fix: " in seen.stranger
+    assert said in seen.foreign_reason and "; fix: " in seen.foreign_reason
     assert isinstance(seen.stage, Unknown) and isinstance(seen.etcd, Unknown)
     plan = up.build(chosen, found, up.UpOptions(), Facts())
-    assert any(said in blocked for blocked in plan.blocked)
+    assert any(said in str(blocked) for blocked in plan.blocked)
     assert not any(step.key == "node/cp-1/config" for step in plan), "a node that answers is no new machine"
     (error,) = [one for one in told if one.level == "error" and said in one.cause]
     assert error.fix

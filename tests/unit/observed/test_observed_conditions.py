@@ -10,8 +10,9 @@ import pytest
 from talosmith.desired.target import Desired
 from talosmith.kube import KubeNode, errors
 from talosmith.kube.nodes import CORDON_ANNOTATION as OURS
-from talosmith.observed.conditions import Verdict, conditions
+from talosmith.observed.conditions import conditions
 from talosmith.observed.round import Expected, Round
+from talosmith.observed.verdicts import Failure, Verdict
 from talosmith.observed.world import EtcdMemberSeen, EtcdSeen
 from talosmith.talos import Denied, Diagnostic, MachineStatus, Service, Swept, Unmet, Unreachable
 
@@ -85,6 +86,7 @@ class Facts(Round):
             "static_pods": Swept(dict.fromkeys(CONTROL_PLANES, pods)),
             "kube_nodes": {name: kube_node(name) for name in ALL},
             "components": components,
+            "cni_daemon_sets": [],
             "kube-proxy": workload("DaemonSet", 5, 5),
             "coredns": workload("Deployment", 2, 2),
             **found,
@@ -153,22 +155,31 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
                 }
             )
         },
-        "cp-3: it is still learning",
+        "cp-3: is a learner, not a voting member yet",
+    ),
+    "an alarm": (
+        "etcd to be healthy",
+        {
+            "etcd": Swept(
+                {name: member(number, alarms=("NOSPACE on 1",)) for number, name in enumerate(CONTROL_PLANES, 1)}
+            )
+        },
+        "alarm NOSPACE on 1",
     ),
     "two opinions": (
         "etcd members to be consistent across nodes",
         {"etcd": Swept({"cp-1": member(1), "cp-2": member(2), "cp-3": member(3, members=MEMBERS[2:])})},
-        "cp-3 knows 1",
+        "cp-3 lists 1",
     ),
     "a member too few": (
         "etcd members to be control plane nodes",
         {"etcd": Swept({name: member(number, members=MEMBERS[:2]) for number, name in enumerate(CONTROL_PLANES, 1)})},
-        "cp-3: no member",
+        "cp-3: not an etcd member",
     ),
     "a node does not answer": (
         "apid to be ready",
-        {"services": Swept(dict.fromkeys(ALL[:4], (service(),)), {"w-2": Unreachable("w-2", "nothing listens")})},
-        "w-2: nothing listens",
+        {"services": Swept(dict.fromkeys(ALL[:4], (service(),)), {"w-2": Unreachable("w-2", "connection refused")})},
+        "w-2: connection refused",
     ),
     "something is wrong by its own account": (
         "no diagnostics",
@@ -178,7 +189,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
     "an ill kubelet": (
         "kubelet to be healthy",
         {"services": swept((service(),), w_1=(service(healthy=False),))},
-        "w-1: its kubelet is running: it does not answer",
+        "w-1: kubelet service is Running: it does not answer",
     ),
     "a node still boots": (
         "all nodes to finish boot sequence",
@@ -187,17 +198,17 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
                 MachineStatus("running", True, ()), w_1=MachineStatus("booting", False, (Unmet("a", "b"),))
             )
         },
-        "w-1: it is booting; a: b",
+        "w-1: stage is booting; a: b",
     ),
     "a node is missing in Kubernetes": (
         "all k8s nodes to report",
         {"kube_nodes": {name: kube_node(name) for name in ALL[:4]}},
-        "w-2: not in Kubernetes",
+        "w-2: no Node object",
     ),
     "a node too many in Kubernetes": (
         "all k8s nodes to report",
         {"kube_nodes": {name: kube_node(name) for name in (*ALL, "w-9")}},
-        "w-9: in Kubernetes, but not in the inventory",
+        "w-9: Node object, but not in the inventory",
     ),
     "a static pod is not up": (
         "all control plane static pods to be running",
@@ -206,7 +217,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
                 {**dict.fromkeys(CONTROL_PLANES, ()), "cp-1": (Static("a/kube-apiserver-x", "Pending"),)}
             )
         },
-        "cp-1: its kube-apiserver is pending",
+        "cp-1: kube-apiserver is Pending, kube-controller-manager is missing",
     ),
     "a component is not ready": (
         "all control plane components to be ready",
@@ -271,22 +282,46 @@ async def test_diagnostics_that_we_may_not_see_do_not_count(expected: Expected) 
     assert (await look(Facts(expected, diagnostics=found)))["no diagnostics"].ok
 
 
+async def test_all_nodes_that_fail_are_named(expected: Expected) -> None:
+    nodes = {name: kube_node(name, "False", "KubeletNotReady") for name in ALL}
+    verdict = (await look(Facts(expected, kube_nodes=nodes)))["all k8s nodes to report ready"]
+    assert [failure.node for failure in verdict.failures] == sorted(ALL)
+    assert verdict.detail == "cp-1: KubeletNotReady (and 4 more)"
+
+
+async def test_checks_keep_the_names_of_talos_and_read_as_facts(expected: Expected) -> None:
+    etcd, *others = conditions(expected, kubernetes=True)
+    assert (etcd.id, etcd.name, etcd.fact) == ("etcd-healthy", "etcd to be healthy", "etcd is healthy")
+    assert etcd.sentence(Verdict(False, "cp-2: no leader")) == "etcd is not healthy: cp-2: no leader"
+    assert len({check.id for check in (etcd, *others)}) == 14
+
+
+NETWORK = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady"
+
+
 @pytest.mark.parametrize(
-    ("ready", "why", "ok"),
+    ("ready", "why", "daemon_sets", "kind"),
     [
-        (0, "KubeletNotReady", True),  # nobody has a CNI yet
-        (0, "NodeStatusUnknown", False),  # the kubelet is gone, which no CNI mends
-        (2, "KubeletNotReady", False),  # it has come, so all have to get it
-        (5, "", True),
+        (0, NETWORK, [], "no-cni"),
+        (0, NETWORK, ["cilium"], ""),  # one is installed, and starts
+        (2, NETWORK, [], ""),  # a Ready node proves that one is installed, in whatever way
+        (0, "NodeStatusUnknown", [], ""),  # the kubelet is gone, which no CNI repairs
     ],
 )
-async def test_a_cluster_without_a_cni_need_not_be_ready_before_it_has_one(
-    expected: Expected, ready: int, why: str, ok: bool
+async def test_nodes_without_a_cni_are_not_healthy(
+    expected: Expected, ready: int, why: str, daemon_sets: list[str], kind: str
 ) -> None:
     none = dataclasses.replace(expected, without_cni=True)
     nodes = {
         name: kube_node(name) if index < ready else kube_node(name, "False", why) for index, name in enumerate(ALL)
     }
-    looked = await look(Facts(none, kube_nodes=nodes, coredns=workload("Deployment", 2 if ready else 0, 2)))
-    assert looked["all k8s nodes to report ready"].ok is ok
-    assert looked["coredns to report ready"].ok
+    looked = await look(Facts(none, kube_nodes=nodes, cni_daemon_sets=daemon_sets))
+    verdict = looked["all k8s nodes to report ready"]
+    assert not verdict.ok
+    assert verdict.failures == tuple(Failure(name, why, kind) for name in ALL[ready:])  # type: ignore[arg-type]
+
+
+async def test_a_cni_that_talos_installs_is_not_called_missing(expected: Expected) -> None:
+    nodes = {name: kube_node(name, "False", NETWORK) for name in ALL}
+    looked = await look(Facts(expected, kube_nodes=nodes))
+    assert {failure.kind for failure in looked["all k8s nodes to report ready"].failures} == {""}

@@ -100,11 +100,11 @@ async def test_many_silent_nodes_cost_as_much_as_one(desired: Desired, monkeypat
         clock.go_on()
         found = await looking
     assert silent.taken == 200
-    assert len(found.others) == 200
-    for seen in found.others.values():
+    assert len(found.not_in_inventory) == 200
+    for seen in found.not_in_inventory.values():
         assert isinstance(seen.stage, Unknown)
         assert "within 1 s" in seen.stage.why
-        assert seen.stranger == ""
+        assert seen.foreign_reason == ""
         assert isinstance(seen.etcd, Unknown) == (seen.machine.role == "controlplane")  # type: ignore[union-attr]
     assert isinstance(found.bootstrapped, Unknown)
 
@@ -112,9 +112,9 @@ async def test_many_silent_nodes_cost_as_much_as_one(desired: Desired, monkeypat
 async def test_where_nobody_listens_is_unknown_at_once(desired: Desired) -> None:
     with unused_port(EVERYWHERE) as port:
         found = await looked(desired, machines(1, port))
-    (seen,) = found.others.values()
+    (seen,) = found.not_in_inventory.values()
     assert isinstance(seen.stage, Unknown)
-    assert "nothing listens" in seen.stage.why
+    assert "connection refused" in seen.stage.why
 
 
 async def test_who_does_not_speak_the_language_is_a_stranger(desired: Desired) -> None:
@@ -126,8 +126,8 @@ async def test_who_does_not_speak_the_language_is_a_stranger(desired: Desired) -
         port = server.sockets[0].getsockname()[1]
         machine = dataclasses.replace(machines(1, port)[0], endpoint=f"127.0.0.1:{port}")
         found = await looked(desired, [machine])
-    (seen,) = found.others.values()
-    assert "TLS" in seen.stranger
+    (seen,) = found.not_in_inventory.values()
+    assert "TLS" in seen.foreign_reason
     assert isinstance(seen.stage, Unknown)
 
 
@@ -141,7 +141,7 @@ async def test_a_control_plane_that_fell_back_to_maintenance_mode_is_told_of(des
 
 async def test_a_machine_without_an_address_is_unknown(desired: Desired) -> None:
     found = await looked(desired, [dataclasses.replace(machines(1, 1)[0], endpoint="")])
-    (seen,) = found.others.values()
+    (seen,) = found.not_in_inventory.values()
     assert seen.stage == Unknown("its address is not known")
 
 
@@ -150,7 +150,7 @@ async def test_twins_are_told_apart(desired: Desired) -> None:
     one = Machine(id="1", name="cp-1", role="controlplane", power="off")
     found = await looked(desired, [one, dataclasses.replace(one, id="2")])
     assert found.nodes["cp-1"].machine == one
-    assert set(found.others) == {"2"}
+    assert set(found.not_in_inventory) == {"2"}
 
 
 # Configs
@@ -171,7 +171,7 @@ def test_another_config_has_its_own_digest(desired: Desired) -> None:
     text = wanted(desired).replace("machine:\n", "machine:\n    sysctls: {vm.max_map_count: '9'}\n", 1)
     seen = read_config(Secret(text), "w-1", desired)
     assert seen.digest == config_digest(load(text)) != desired.nodes["w-1"].digest
-    assert seen.stranger == ""
+    assert seen.foreign_reason == ""
 
 
 @pytest.mark.parametrize(
@@ -187,15 +187,15 @@ def test_what_only_a_newer_talos_understands_is_read_as_far_as_it_goes(desired: 
     assert seen.digest
     assert seen.digest != desired.nodes["cp-1"].digest
     assert seen.controlplane
-    assert seen.stranger == ""
+    assert seen.foreign_reason == ""
     foreign = wanted(desired, "cp-1").replace(desired.bundle.cluster_id, "somebody-else") + more
-    assert "another cluster" in read_config(Secret(foreign), "cp-1", desired).stranger
+    assert "another cluster" in read_config(Secret(foreign), "cp-1", desired).foreign_reason
 
 
 @pytest.mark.parametrize("text", ["", "{", "a: &a [*a]", "\t", "machine: 7\ncluster: [1]\n"])
 def test_nonsense_is_a_config_of_nobody(desired: Desired, text: str) -> None:
     seen = read_config(Secret(text), "w-1", desired)
-    assert (seen.controlplane, seen.stranger) == (False, "")
+    assert (seen.controlplane, seen.foreign_reason) == (False, "")
     assert seen.digest != desired.nodes["w-1"].digest
 
 

@@ -61,7 +61,7 @@ def test_a_step_goes_with_what_it_requires_and_takes_along_what_requires_it() ->
     chosen = plan(skip=("node/a/leave",))
     assert [step.key for step in chosen] == ["node/b/sweep"]
     assert chosen.notes == (
-        "also left out: node/a/erase (requires node/a/leave), node/a/sweep (requires node/a/erase)",
+        "also skipped: node/a/erase (requires node/a/leave), node/a/sweep (requires node/a/erase)",
     )
 
 

@@ -26,8 +26,8 @@ from talosmith.providers.libvirt.failures import Interrupted
 from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network, read_network, render_network
 from talosmith.providers.libvirt.provider import LibvirtProvider
+from talosmith.providers.libvirt.settings import LibvirtSettings
 from talosmith.providers.libvirt.storage import Volume, claim_name, claimed, is_image, render_volume
-from talosmith.providers.libvirt.wishes import Wishes
 from tests.machine_specs import machine_spec
 from tests.provider_contract import There
 from tests.resource_contract import ResourceThere, create_all
@@ -122,7 +122,9 @@ class LibvirtHarness:
 
         source = Source(str(self.image))
         cache = self.image.parent / "cache"
-        wishes = Wishes(self.section, seed, lambda _: source, self.network, cache, self.patience, sources=(source,))
+        wishes = LibvirtSettings(
+            self.section, seed, lambda _: source, self.network, cache, self.patience, sources=(source,)
+        )
         return LibvirtProvider(self.owner, self.host(), wishes)
 
     def spec(self, name: str, role: Role = "worker") -> MachineSpec:

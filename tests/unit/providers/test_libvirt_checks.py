@@ -231,7 +231,7 @@ async def test_who_has_a_new_machines_address_is_told_unless_it_was_ours(tmp_pat
     found = await check_addresses(wanted, ["52:54:00:aa:00:01", None], root)
     assert (found.level, found.evidence) == ("warning", "127.254.0.9 (the VIP) is at 02:00:00:00:00:99")
     found = await check_addresses(wanted[:2], ["52:54:00:aa:00:01"], root)
-    assert (found.level, found.evidence) == ("ok", "2 are free")
+    assert (found.level, found.evidence) == ("ok", "2 free")
 
 
 # Changes

@@ -14,9 +14,9 @@ import pytest
 import zstandard
 
 from talosmith.errors import Permanent, Temporary
-from talosmith.providers import telling
+from talosmith.providers import progress
 from talosmith.providers.libvirt.images import Source, obtain
-from talosmith.providers.telling import heard_by
+from talosmith.providers.progress import heard_by
 
 CONTENT = b"boots".ljust(512, b"\1") + bytes(3 * 1024 * 1024) + b"end"
 URL = "https://images.test/disk.raw"
@@ -62,7 +62,7 @@ def test_an_image_is_unpacked(tmp_path: Path, packing: str) -> None:
 
 
 async def test_who_waits_for_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "_EVERY", 3600.0)  # how far it is would be told where it takes long
+    monkeypatch.setattr(progress, "_EVERY", 3600.0)  # how far it is would be told where it takes long
     heard: list[str] = []
     packed = lzma.compress(CONTENT)
     with heard_by(heard.append):

@@ -78,7 +78,7 @@ def test_a_network_is_made_only_if_the_inventory_says_so(tmp_path: Path) -> None
 
 
 def test_secure_boot_is_refused_rather_than_left_out(tmp_path: Path) -> None:
-    with pytest.raises(Permanent, match="secure boot") as refused:
+    with pytest.raises(Permanent, match="Secure Boot") as refused:
         provider(tmp_path, "libvirt: {firmware: uefi}\nimage: {secureboot: true}\n")
     assert "secureboot: false" in refused.value.hint
 
@@ -122,9 +122,9 @@ class Consoles:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("early\n" * 9 + "  kernel panic \n\n", "; its console ends with: early | early | early | kernel panic"),
-        ("\n\n", "; its console is empty: it has not begun to boot"),
-        (Permanent("the host is gone"), "; its console cannot be read: the host is gone"),
+        ("early\n" * 9 + "  kernel panic \n\n", "; last lines of its console: early | early | early | kernel panic"),
+        ("\n\n", "; console is empty: the machine has not begun to boot"),
+        (Permanent("the host is gone"), "; console cannot be read: the host is gone"),
     ],
     ids=["panic", "empty", "unreadable"],
 )
@@ -144,7 +144,7 @@ class Silent:
 
 @pytest.mark.parametrize(
     ("after", "told", "way_out"),
-    [(0.0, "; its console ends with: kernel panic", "`talosmith destroy --target cp-1`"), (120.0, "", "")],
+    [(0.0, "; last lines of its console: kernel panic", "`talosmith destroy --node cp-1`"), (120.0, "", "")],
     ids=["long", "not yet"],
 )
 async def test_a_wait_that_gets_long_is_told_with_the_console_and_the_way_out(
@@ -159,9 +159,11 @@ async def test_a_wait_that_gets_long_is_told_with_the_console_and_the_way_out(
         stop_wanted=lambda: bool(reports),
     )
     with pytest.raises(StoppedWaiting):
-        await first_config.FirstConfig("cp-1").run(context, lambda text, hint="": reports.append((text, hint)))
+        await first_config.FirstConfig("cp-1").run(
+            context, lambda text, hint="", phase="": reports.append((text, hint))
+        )
     ((said, hint),) = reports
-    assert said == f"waiting for Talos with its config: nobody answers{told}"
+    assert said == f"waiting for the Talos API with the machine config: nobody answers{told}"
     assert way_out in hint and bool(hint) == bool(way_out)
 
 
@@ -193,14 +195,14 @@ async def test_what_was_to_grow_is_never_restarted_for_something_else(meanwhile:
 
     context: Any = SimpleNamespace(
         provider=provider, machines={}, machine_now=machine_now, node=lambda name: SimpleNamespace(machine=spec()),
-        may_write=lambda: None, told=notes.append,
+        check_lock=lambda: None, note=notes.append,
     )  # fmt: skip
     growing = ResizeMachine("cp-1", "50 to 100 MiB of disk", controlplane=True, running=True)
     assert growing.disruption == "none" and growing.calls() == ("machine:resize",)
     if meanwhile:
-        with pytest.raises(Permanent, match="changed meanwhile"):
-            await growing.run(context, lambda text, hint="": None)
+        with pytest.raises(Permanent, match="changed since the plan"):
+            await growing.run(context, lambda text, hint="", phase="": None)
         assert not provider.asked
     else:
-        await growing.run(context, lambda text, hint="": None)
-        assert provider.asked == [spec()] and "boots next" in notes[0]
+        await growing.run(context, lambda text, hint="", phase="": None)
+        assert provider.asked == [spec()] and "at the next boot" in notes[0]

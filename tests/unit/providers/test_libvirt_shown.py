@@ -14,7 +14,6 @@ import pytest
 from talosmith.desired.secrets_file import Secrets
 from talosmith.inventory import load
 from talosmith.model.providers import Libvirt
-from talosmith.operations import up
 from talosmith.providers.libvirt import calls
 from talosmith.providers.libvirt.connection import libvirt
 from talosmith.providers.libvirt.networks import wanted
@@ -104,7 +103,7 @@ async def test_the_plan_has_the_calls_of_the_provider_and_its_text_too(tmp_path:
     """A host without the pool and the network; nothing is created by looking."""
     (tmp_path / "cluster.yaml").write_text(INVENTORY.format(uri=TEST_DRIVER, pool=POOL, network=NETWORK))
     async with Session(load(tmp_path), tmp_path, Secrets(quick_bundle())) as session:
-        plan = await session.plan(up, up.UpOptions())
+        plan = await session.plan("up")
         host = session.provider.host_calls
     assert plan.step("machine/cp-1").action.calls() == ("machine:create", *host["create"])
     assert plan.step("machine/cp-1/seed").action.calls() == ("machine:forget-seed", *host["forget-seed"])
@@ -118,8 +117,10 @@ async def test_the_plan_has_the_calls_of_the_provider_and_its_text_too(tmp_path:
     assert shown.splitlines()[2:6] == [
         "resources",
         f"  • create network {NETWORK} — does not exist",
-        "      mode: nat",
-        "      address: 192.0.2.1/24",
+        "      + mode: nat",
+        "      + address: 192.0.2.1/24",
     ]
-    assert "      path: /var/lib/shown" in shown and "      source: https://factory.talos.dev/image/" in shown
-    assert {"name": "mode", "before": None, "after": "nat"} in plan.step(network).as_data()["settings"]
+    assert "      + path: /var/lib/shown" in shown and "      + source: https://factory.talos.dev/image/" in shown
+    assert {"name": "mode", "before": None, "after": "nat", "masked": False} in plan.step(network).as_data()[
+        "settings"
+    ]

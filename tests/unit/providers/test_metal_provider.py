@@ -106,15 +106,15 @@ async def test_ours_is_told_from_another_clusters(server: LabServer, configs: Co
     assert (await told(machine(server), configs.bundle.os.certificate)).level == "ok"
     for authority in (Configs(vip="127.0.0.1").bundle.os.certificate, ""):
         finding = await told(machine(server), authority)
-        assert finding.level == "error" and "not by this cluster" in finding.cause and "reset" in finding.fix
+        assert finding.level == "error" and "not of this cluster" in finding.cause and "reset" in finding.fix
 
 
 async def test_who_is_not_talos_or_not_there(server: LabServer) -> None:
     subnet = server.world.subnet
     assert (await peek(str(subnet[30]))).who == "closed"
     closed = await told(node("cp-1", str(subnet[30])))
-    assert "no connections" in closed.cause and closed.transient
-    assert (await peek("255.255.255.255")).who == "nobody"
+    assert "no connection" in closed.cause and closed.transient
+    assert (await peek("255.255.255.255")).who == "silent"
 
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.2\r\n")
@@ -123,7 +123,7 @@ async def test_who_is_not_talos_or_not_there(server: LabServer) -> None:
 
     async with await asyncio.start_server(greet, str(subnet[31]), PORT):
         finding = await told(node("cp-1", str(subnet[31])))
-        assert "is not Talos" in finding.cause and not finding.transient
+        assert "is not the Talos API" in finding.cause and not finding.transient
 
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.transport.abort()
@@ -141,7 +141,7 @@ async def test_silence_is_not_waited_for_without_end(server: LabServer) -> None:
 
     address = str(server.world.subnet[32])
     async with await asyncio.start_server(say_nothing, address, PORT):
-        assert (await peek(address, seconds=0.3)).who == "nobody"
+        assert (await peek(address, seconds=0.3)).who == "silent"
 
 
 async def test_a_machine_with_another_address_is_found_by_its_mac(server: LabServer) -> None:

@@ -95,7 +95,7 @@ def test_a_plan_stands_from_left_to_right_in_lanes() -> None:
 
 def test_what_a_step_disturbs_is_seen_in_a_plan() -> None:
     plan = dataclasses.replace(
-        bring_up_plan(1, 0), steps=(step("node/cp-1/reboot", "cp-1", "reboot it", disruption="reboot"),)
+        bring_up_plan(1, 0), steps=(step("node/cp-1/reboot", "cp-1", "reboot node", disruption="reboot"),)
     )
     svg = plan_svg(plan_graph(plan.as_data()))
     assert len(rectangles(svg, "reboot")) == 1

@@ -35,28 +35,101 @@ class Watch:
 
 
 def line_of(lines: list[str], name: str) -> str:
-    (found,) = [line for line in lines if line.split()[1] == name]
+    (found,) = [line for line in lines if line.split()[1:2] == [name]]
     return found
+
+
+def words(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).split())
 
 
 def test_a_line_per_node_that_moves() -> None:
     story = Story(bring_up_plan(), waits={"cluster/controlplane": "waiting for etcd on cp-2: no leader yet"})
     lines = Watch(Screen(100)).play(story.events(), until=55)
-    assert lines[0].startswith("up dev  ━")
-    assert "11 of 19  0:52" in lines[0]
-    assert "about 32 s left" in lines[0]  # 13 of the wait for the control plane, 13 for w-2, 6 until healthy
-    assert line_of(lines, "cluster").endswith(
-        " 0:12  wait for the control plane: waiting for etcd on cp-2: no leader yet"
-    )
-    assert line_of(lines, "cp-1").endswith("waits for: wait for the control plane")
+    assert (
+        lines[0] == "up dev  11 of 19 steps  0:52  about 32 s left"
+    )  # 13 of the wait for the control plane, 13 for w-2, 6 until healthy
+    assert line_of(lines, "cluster").endswith(" 0:12  wait for the control plane: no leader yet")
+    assert line_of(lines, "cp-1").endswith("joining  waiting on cluster: wait for the control plane")
     assert len(lines) == 7
 
 
 def test_a_node_is_not_named_twice_in_its_line() -> None:
-    wait = "waiting for maintenance mode: cp-1 (10.0.0.2): nothing listens on port 50000, cp-2: neither"
+    wait = "waiting for maintenance mode: cp-1 (10.0.0.2): no connection to port 50000, cp-2: neither"
     lines = Watch(Screen(120)).play(Story(bring_up_plan(), waits={"machine/cp-1": wait}).events(), until=4)
-    waits = "waiting for maintenance mode: nothing listens on port 50000, cp-2: neither"
-    assert line_of(lines, "cp-1").endswith(f"create its machine: {waits}")
+    assert line_of(lines, "cp-1").endswith("create its machine: no connection to port 50000, cp-2: neither")
+
+
+UNMET = (
+    "etcd not running, kube-apiserver pending, kube-controller-manager pending, kube-scheduler pending, "
+    "node is not Ready"
+)
+CAUSES = {
+    "short": "no leader",
+    "fits without the title": "no connection to port 50000 (connection refused)",
+    "several lines": UNMET,
+    "one long word": "https://" + "a" * 150,
+}
+
+
+@pytest.mark.parametrize("cause", CAUSES.values(), ids=CAUSES)
+@pytest.mark.parametrize("node", ["cp-1", "talos-control-plane-of-rack-12"])
+def test_the_reason_is_whole_on_80_columns(node: str, cause: str) -> None:
+    story = Story(bring_up_plan(), waits={"machine/cp-1": f"waiting for the machine: cp-1 (10.0.0.2): {cause}"})
+    events = [
+        dataclasses.replace(one, subject=node if one.subject == "cp-1" else one.subject) for one in story.events()
+    ]
+    plan = events[0].data["plan"]
+    renamed = {
+        key: {**step, "subject": node if step["subject"] == "cp-1" else step["subject"]} for key, step in plan.items()
+    }
+    events[0] = dataclasses.replace(events[0], data={**events[0].data, "plan": renamed})
+    lines = Watch(Screen(80, 24)).play(events, until=4)
+    assert all(len(line) < 80 for line in lines)
+    shown = words(lines)
+    assert cause in shown or cause in shown.replace(" ", ""), lines
+    assert "…" not in line_of(lines, lines[1].split()[1]) or len(node) > 24, "only a long name is cut"
+
+
+def test_a_failure_is_whole_on_80_columns_while_the_run_goes_on() -> None:
+    lines = Watch(Screen(80, 24)).play(Story(bring_up_plan(), fails={"machine/w-1": UNMET}).events(), until=20)
+    assert UNMET in words(lines)
+
+
+def test_phases_are_reported_and_follow_from_what_was_done() -> None:
+    plan = bring_up_plan(1, 1)
+    events = Story(plan, waits={"node/w-1/config": "stage is installing"}).events()
+    events = [
+        dataclasses.replace(one, data={"phase": "installing"}) if one.text == "stage is installing" else one
+        for one in events
+    ]
+    seen = {}
+    for until in (4, 10, 25, 40, 60):
+        lines = Watch(Screen(100)).play(events, until=until)
+        seen[until] = [line_of(lines, name).split()[3] for name in ("cp-1", "w-1")]
+    assert seen == {
+        4: ["no", "no"],  # machine
+        10: ["booting", "booting"],
+        25: ["booting", "installing"],
+        40: ["joining", "joining"],
+        60: ["joining", "joining"],
+    }
+    assert "✓ cp-1     Ready" in line_of(Watch(Screen(100)).play(events), "cp-1")
+
+
+def test_the_estimate_comes_from_defaults_where_no_run_was_before_and_never_lies_for_long() -> None:
+    plan = bring_up_plan(1, 0)
+    unknown = dataclasses.replace(plan, steps=tuple(dataclasses.replace(one, expected=None) for one in plan))
+    events = Story(unknown).events()  # a step takes 1 s
+    first, *_ = Watch(Screen(100)).play(events[:2])
+    assert first.endswith("about 5 min 20 s left")  # 30 + 120 + 5 + 90 + 60 + 15
+    later, *_ = Watch(Screen(100)).play([one for one in events if one.at <= START + 2.1])
+    assert later.endswith("s left") and "min" not in later, "the first steps were quick"
+    watch = Watch(Screen(100))
+    watch.play(events[:2])
+    watch.now = START + 500
+    watch.progress.paint()
+    assert watch.screen.shown()[0].endswith("takes longer than expected")
 
 
 def test_nodes_that_have_not_moved_are_counted() -> None:
@@ -75,9 +148,9 @@ def test_failures_stay_in_sight_and_finished_nodes_settle() -> None:
     assert "✓ cp-1" in line_of(lines, "cp-1")
     watch.play(story.events()[-1:])
     final = watch.screen.shown()
-    assert line_of(final, "cp-1").endswith("✓ cp-1     done in 1 min 14 s")
+    assert line_of(final, "cp-1").endswith("✓ cp-1     Ready       done in 1 min 14 s")
     assert line_of(final, "w-1").endswith("create its machine: the host has no room left")
-    assert "left out: wait until all is healthy" in line_of(final, "cluster")
+    assert "skipped: wait until all is healthy" in line_of(final, "cluster")
     assert len(final) == 6  # what moved is gone, what was found out stays
 
 
@@ -95,7 +168,7 @@ def test_two_hundred_nodes_fit_on_any_screen(columns: int, rows: int) -> None:
     assert sum("✗" in line for line in lines) == min(2, rows - 3)
     assert "more: " in lines[-1]
     counted = int(lines[-1].split()[1])
-    assert counted + len(lines) - 2 == 204  # nobody is forgotten
+    assert counted + sum(line.startswith("  ") and line[2] != " " for line in lines[:-1]) == 204  # none is forgotten
     watch.play(events[len(middle) :], every=40)
     final = "".join(
         "".join(line) for line in screen.lines
@@ -117,7 +190,7 @@ def test_nothing_is_left_behind_when_the_window_gets_narrower() -> None:
         lines = screen.shown()
         assert lines[0] == "$ talosmith up"
         assert sum(line.startswith("up dev") for line in lines) == 1
-        assert len(lines) <= 8
+        assert len([line for line in lines if not line.startswith("   ")]) <= 8  # besides lines of a long reason
 
 
 def test_each_picture_is_one_write() -> None:

@@ -88,7 +88,7 @@ def test_waits_are_the_stretches_between_what_was_said() -> None:
 
 def test_the_text_chart_is_to_scale() -> None:
     lines = as_text(timeline(Story(bring_up_plan()).events()), PLAIN, 110).splitlines()
-    assert lines[0] == "up dev: done after 1 min 24 s, 19 steps run, critical path 1 min 24 s (100%)"
+    assert lines[0] == "up dev: done after 1 min 24 s, 19 steps, critical path 1 min 24 s (100%)"
     (line,) = [line for line in lines if "wait for the control plane" in line and "█" in line]
     ruler = lines[2]
     begin, end = ruler.index("0:00"), ruler.index("1:24")
@@ -99,17 +99,28 @@ def test_the_text_chart_is_to_scale() -> None:
     assert sum("█" in line for line in lines) == 6 + 1  # and the legend
 
 
+def test_at_80_columns_titles_are_whole_and_reasons_are_wrapped() -> None:
+    """A title is cut only where the chart would be too small to read."""
+    reason = "waiting for the Kubernetes API at 10.0.0.10:6443: connection refused, 3 of 3 control planes tried"
+    story = Story(bring_up_plan(), waits={"cluster/controlplane": reason}, fails={"machine/w-1": reason})
+    text = as_text(timeline(story.events()), PLAIN, 80)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "…" not in text
+    assert " ".join(text.split()).count(reason) == 2
+    assert "after 38 s" in as_text(timeline(Story(bring_up_plan(), killed_at=38).events(), outcome="killed"), PLAIN)
+
+
 def test_a_killed_run_has_a_timeline_too() -> None:
     found = timeline(Story(bring_up_plan(), killed_at=38).events())
     assert (found.outcome, found.seconds) == ("unfinished", pytest.approx(38))
     assert {bar.key for bar in found.bars if bar.fate == "unfinished"} == {"etcd/bootstrap"}
     assert found.path[-1] == "etcd/bootstrap"
-    assert "cluster/health" in found.never_begun
-    assert "never begun: 8 steps" in as_text(found, PLAIN)
+    assert "cluster/health" in found.not_started
+    assert "not started: 8 steps" in as_text(found, PLAIN)
 
 
 def test_nothing_at_all_is_no_error() -> None:
-    assert "no step was begun" in as_text(timeline([]), PLAIN)
+    assert "no step was started" in as_text(timeline([]), PLAIN)
     assert "<svg" in as_html(timeline([]))
 
 

@@ -76,7 +76,7 @@ def test_other_kinds_of_keys_are_named(
     [
         (replaced(r"sops:\n(.*\n)+", ""), "not encrypted with SOPS"),
         (replaced(r"sops:\n(.*\n)+", "sops: 1\n"), "is not a mapping"),
-        (replaced(r"    age:\n(        .*\n)+", ""), "encrypted for nobody"),
+        (replaced(r"    age:\n(        .*\n)+", ""), "encrypted for no key"),
         (replaced(r"    age:\n(        .*\n)+", "    age:\n        - x\n"), "without `recipient`"),
         (replaced("    mac: .*\n", ""), "no `mac`"),
         (replaced("    lastmodified: .*\n", ""), "no `lastmodified`"),
@@ -181,7 +181,7 @@ def test_nothing_is_written_for_a_wrong_recipient(
 
 
 def test_nobody_to_encrypt_for_is_refused() -> None:
-    with pytest.raises(SecretsError, match="nobody"):
+    with pytest.raises(SecretsError, match="no recipient"):
         sops.encrypt([{"a": "1"}], Creation(()), "yaml")
 
 

@@ -127,7 +127,7 @@ def test_a_new_key_file_is_like_that_of_age_keygen(post_quantum: bool, tmp_path:
     assert public == f"# public key: {recipient}"
     assert key.startswith("AGE-SECRET-KEY-PQ-1" if post_quantum else "AGE-SECRET-KEY-1")
     assert recipients(sops.find_identities(path)) == [recipient]
-    with pytest.raises(SecretsError, match="there already"):
+    with pytest.raises(SecretsError, match="already exists"):
         sops.new_identity(path)
     assert path.read_text().splitlines()[2] == key
 

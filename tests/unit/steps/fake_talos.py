@@ -67,7 +67,7 @@ class FakeNode:
         if stage == "maintenance":
             raise InMaintenance(self.name, "is in maintenance mode", said=self._box.fingerprint)
         if stage == "stranger":
-            raise NotTrusted(self.name, "shows a certificate that was not signed by this cluster's authority")
+            raise NotTrusted(self.name, "shows a certificate that was not signed by this cluster's CA")
         return self._box
 
     async def _change(self, call: str, effect: Any) -> Any:

@@ -183,7 +183,7 @@ class World:
             raise Permanent("the lock is held by another run")
         self._checked = True
 
-    def report(self, text: str, hint: str = "") -> None:
+    def report(self, text: str, hint: str = "", *, phase: str = "") -> None:
         self.told.append(text)
 
     def context(self, **options: Any) -> Context:
@@ -193,8 +193,8 @@ class World:
             talos=cast(Any, FakeTalos(self, maintenance=False)),
             maintenance=cast(Any, FakeTalos(self, maintenance=True)),
             options=RunOptions(folder=self.folder, **options),
-            may_write=self.check_lock,
-            told=self.told.append,
+            check_lock=self.check_lock,
+            note=self.told.append,
             stop_wanted=lambda: self.stopping,
             machines=dict(self.provider.machines),
         )

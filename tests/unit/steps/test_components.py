@@ -35,7 +35,7 @@ class Node:
         self.asked += 1
         return SimpleNamespace(item={"items": self.running.pop(0) if len(self.running) > 1 else self.running[0]})
 
-    def report(self, text: str, hint: str = "") -> None:
+    def report(self, text: str, hint: str = "", *, phase: str = "") -> None:
         self.said.append(text)
 
     @property
@@ -58,7 +58,8 @@ async def test_the_old_pod_is_not_taken_for_the_new_one() -> None:
     assert (
         node.said
         == [
-            "waiting for the static pods of cp-1: kube-apiserver does not run with the new config yet",
+            "waiting for static pods of cp-1 to be updated: "
+            "kube-apiserver still runs with the earlier machine config",
         ]
         * 2
     )

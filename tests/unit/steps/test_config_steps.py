@@ -64,7 +64,7 @@ async def test_the_first_config_is_applied_and_the_installation_waited_for(world
     await step.run(context, world.report)
     assert world.log == [f"{APPLY} auto"]
     assert world.boxes["cp-1"].kept == wanted(world)
-    assert "waiting for Talos with its config: cp-1: stage is installing" not in world.told
+    assert "waiting for the Talos API with the machine config: cp-1: stage is installing" not in world.told
     assert await step.done(context)
 
 
@@ -73,7 +73,7 @@ async def test_a_node_that_has_its_config_gets_it_no_second_time(world: World) -
     await step.run(context, world.report)
     await step.run(context, world.report)
     assert world.log == [f"{APPLY} auto"]
-    assert "another run, or an earlier attempt, configures cp-1: waiting" in world.told
+    assert "machine config was applied by another run or an earlier attempt" in world.told
 
 
 async def test_a_first_config_whose_answer_is_lost_is_not_applied_again(world: World) -> None:
@@ -105,7 +105,7 @@ async def test_a_machine_that_has_booted_since_is_known_by_its_new_fingerprint(w
     world.boxes["cp-1"].boots = 2
     world.provider.machines["cp-1"] = world.machine("cp-1")
     await FirstConfig("cp-1").run(context, world.report)
-    assert any("has booted meanwhile" in text for text in world.told)
+    assert any("has rebooted since its fingerprint was read" in text for text in world.told)
     assert world.log == [f"{APPLY} auto"]
 
 
@@ -136,7 +136,7 @@ async def test_a_node_that_falls_back_after_its_config_is_not_waited_for(world: 
     box = world.boxes["cp-1"]
     box.coming = ["installing"]
 
-    def report(text: str, hint: str = "") -> None:
+    def report(text: str, hint: str = "", *, phase: str = "") -> None:
         box.boots, box.stage, box.coming = 2, "maintenance", []
 
     with pytest.raises(Permanent, match="the machine config was applied, and the machine has booted since"):
@@ -155,7 +155,7 @@ async def test_a_machine_that_makes_its_own_way_to_its_config_is_only_waited_for
 async def test_a_stop_is_heeded_while_nothing_has_begun(world: World) -> None:
     world.boxes["cp-1"].stage = "off"
     world.stopping = True
-    with pytest.raises(StoppedWaiting, match="stopped while waiting for maintenance mode"):
+    with pytest.raises(StoppedWaiting, match="stopped while waiting for the Talos API in maintenance mode"):
         await FirstConfig("cp-1").run(world.context(), world.report)
     assert world.log == []
 
@@ -174,7 +174,7 @@ async def test_a_change_with_a_reboot_passes_the_gate_and_waits_until_the_node_i
     context, step = running.context(), ChangeConfig("cp-1", reboot=True, controlplane=True)
     await step.run(context, running.report)
     assert running.log == [f"{APPLY} staged", REBOOT]
-    assert running.told[0] == "waiting for its turn: one control plane at a time"
+    assert running.told[0] == "waiting for other control planes: one is disrupted at a time"
     assert running.told[-1] == "`cp-1` is back; 1 of 1 etcd members are healthy"
     assert context.disturbed == "" and await step.done(context)
 
@@ -200,7 +200,7 @@ async def test_a_network_that_cuts_the_node_off_is_not_kept(running: World) -> N
     """The node goes back to its old config by itself; what is said meanwhile names the wait."""
     box, context = running.boxes["cp-1"], running.context()
 
-    def report(text: str, hint: str = "") -> None:
+    def report(text: str, hint: str = "", *, phase: str = "") -> None:
         if "changed network" in text:
             raise Temporary("the step's limit is over")
 
@@ -222,13 +222,13 @@ async def test_changed_components_are_waited_for(running: World) -> None:
 
     running.boxes["cp-1"].static_pods, running.pods = [marked("2")], [marked("1")]
 
-    def report(text: str, hint: str = "") -> None:
+    def report(text: str, hint: str = "", *, phase: str = "") -> None:
         running.report(text, hint)
-        if "does not run with the new config yet" in text:
+        if "still runs with the earlier machine config" in text:
             running.pods = [marked("2")]
 
     await ChangeConfig("cp-1", controlplane=True, restarts=True).run(running.context(), report)
-    assert any("kube-apiserver-cp-1 does not run with the new config yet" in text for text in running.told)
+    assert any("kube-apiserver-cp-1 still runs with the earlier machine config" in text for text in running.told)
 
 
 async def test_a_config_that_is_refused_changes_nothing_and_leaves_the_gate_shut(new_world: NewWorld) -> None:
@@ -250,7 +250,7 @@ async def test_no_control_plane_is_changed_while_the_gate_is_shut(new_world: New
     world.boxes["cp-1"].kept = older(world)
     world.boxes["cp-3"].api = "etcd"
 
-    def report(text: str, hint: str = "") -> None:
+    def report(text: str, hint: str = "", *, phase: str = "") -> None:
         if text.startswith("not allowed yet"):
             assert "the Kubernetes API of `cp-3` is not ready" in text and world.log == []
             world.boxes["cp-3"].api = ""
@@ -326,10 +326,10 @@ async def test_a_node_is_waited_for_until_it_is_ready(running: World) -> None:
     box.unmet = (("services", "kubelet not running"),)
     assert not await Joined("cp-1").done(context)
 
-    def report(text: str, hint: str = "") -> None:
+    def report(text: str, hint: str = "", *, phase: str = "") -> None:
         running.report(text, hint)
         box.unmet = ()
 
     await Joined("cp-1").run(context, report)
-    assert running.told == ["running: services: kubelet not running"] and running.log == []
+    assert running.told == ["kubelet not running"] and running.log == []
     assert await Joined("cp-1").done(context)

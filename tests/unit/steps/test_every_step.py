@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from talosmith.desired.kubeconfig import new_kubeconfig
+from talosmith.desired.talosconfig import new_talosconfig
 from talosmith.errors import Permanent
 from talosmith.steps import change_config, etcd, files, first_config, kubernetes, machines, nodes, removal
 from talosmith.steps.action import OnCluster, OnNode
@@ -44,6 +46,17 @@ def other_size(world: World) -> None:
     world.provider.machines["cp-1"] = replace(world.provider.machines["cp-1"], ram_mib=1)
 
 
+def own_files(world: World) -> None:
+    bundle = world.desired.bundle
+    text = new_kubeconfig("demo", bundle.k8s, "https://demo:6443").reveal()
+    (world.folder / "kubeconfig").write_text(text)
+    (world.folder / "talosconfig").write_text(new_talosconfig("demo", bundle.os).to_text().reveal())
+
+
+def files_of(world: World) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in world.folder.iterdir()}
+
+
 CASES: list[tuple[Any, Callable[[World], None]]] = [
     (machines.CreateMachine("cp-1"), no_machine),
     (machines.PowerOn("cp-1"), nothing),
@@ -64,6 +77,8 @@ CASES: list[tuple[Any, Callable[[World], None]]] = [
     (removal.ResetNode("w-1"), nothing),
     (files.WriteTalosconfig(), nothing),
     (files.WriteKubeconfig(), nothing),
+    (files.DeleteClientFile("kubeconfig"), own_files),
+    (files.DeleteClientFile("talosconfig"), own_files),
 ]
 STEPS = {
     module.__name__ for module in (change_config, etcd, files, first_config, kubernetes, machines, nodes, removal)
@@ -82,10 +97,11 @@ def world(new_world: NewWorld) -> World:
 @every_step
 async def test_without_the_lock_nothing_is_changed(world: World, step: Any, arrange: Callable[[World], None]) -> None:
     arrange(world)
+    before = files_of(world)
     world.locked_out = True
     with pytest.raises(Permanent, match="the lock is held by another run"):
         await step.run(world.context(), world.report)
-    assert world.log == [] and list(world.folder.iterdir()) == []
+    assert world.log == [] and files_of(world) == before
 
 
 @every_step
@@ -93,8 +109,10 @@ async def test_only_calls_are_made_that_the_plan_shows(
     world: World, step: Any, arrange: Callable[[World], None]
 ) -> None:
     arrange(world)
+    before = files_of(world)
     await step.run(world.context(), world.report)
-    made = {call.split()[1] for call in world.log} | {f"file:{one.name}" for one in world.folder.iterdir()}
+    changed = before.items() ^ files_of(world).items()
+    made = {call.split()[1] for call in world.log} | {f"file:{name}" for name, _ in changed}
     assert made and made <= set(step.calls())
 
 

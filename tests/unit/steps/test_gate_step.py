@@ -45,7 +45,7 @@ class World:
     def will_be(self, *looks: ControlPlanes) -> None:
         self.looks = iter(looks)
 
-    def report(self, text: str, hint: str = "") -> None:
+    def report(self, text: str, hint: str = "", *, phase: str = "") -> None:
         self.said.append(text)
 
     def gate(self, name: str, act: Any = "restart", *, controlplane: bool = True) -> Any:

@@ -11,9 +11,9 @@ import pytest
 
 from talosmith.desired.target import Desired
 from talosmith.observed import health
-from talosmith.observed.conditions import OK, Check, Verdict
 from talosmith.observed.health import Unhealthy
 from talosmith.observed.round import Round
+from talosmith.observed.verdicts import OK, Check, Verdict
 from talosmith.providers.lab.provider import LabProvider
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.metal.provider import MetalProvider
@@ -34,6 +34,8 @@ def desired(tmp_path: Path) -> Desired:
 
 class Machines:
     """A provider, as far as this step asks it."""
+
+    creates = False
 
     def __init__(self, *, simulated: bool) -> None:
         self.simulated = simulated
@@ -84,13 +86,14 @@ async def test_flapping_does_not_pass_in_a_run_that_has_just_begun(
         up = (clock.time() - began) % (HEALTHY + UNHEALTHY) < HEALTHY
         return OK if up else Verdict(False, "CrashLoopBackOff")
 
-    monkeypatch.setattr(health, "conditions", lambda expected, kubernetes: [Check("kubelet to be healthy", look)])
+    check = Check("kubelet", "kubelet to be healthy", "kubelet is healthy", "kubelet is not healthy", look)
+    monkeypatch.setattr(health, "conditions", lambda expected, kubernetes: [check])
     monkeypatch.setattr(health, "Listener", Deaf)
     monkeypatch.setattr(health, "Round", Unasked)
     async with TalosClient.from_bundle(desired.bundle) as talos:
         context = run_that_has_just_begun(desired, tmp_path, talos, simulated=False)
         with pytest.raises(Unhealthy, match="CrashLoopBackOff"):
-            await Healthy(30.0).run(context, lambda text, hint="": None)
+            await Healthy(30.0).run(context, lambda text, hint="", phase="": None)
 
 
 @pytest.mark.parametrize(("simulated", "seconds"), [(False, 2.0), (True, 0.03)])
@@ -105,7 +108,7 @@ async def test_only_simulated_machines_are_looked_at_in_quick_succession(
     monkeypatch.setattr("talosmith.observed.health.wait_healthy", wait_healthy)
     async with TalosClient.from_bundle(desired.bundle) as talos:
         context = run_that_has_just_begun(desired, tmp_path, talos, simulated=simulated)
-        await Healthy(LIMIT).run(context, lambda text, hint="": None)
+        await Healthy(LIMIT).run(context, lambda text, hint="", phase="": None)
     assert (asked["between"], asked["limit"]) == (seconds, LIMIT)
     assert "steady" not in asked and health.STEADY == 3
 

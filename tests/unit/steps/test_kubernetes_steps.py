@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -34,12 +35,14 @@ async def test_the_api_is_waited_for_with_the_reason_why_it_is_not_ready(world: 
     box.api = "etcd"
     assert not await step.done(context)
 
-    def report(text: str, hint: str = "") -> None:
+    def report(text: str, hint: str = "", *, phase: str = "") -> None:
         world.report(text, hint)
         box.api = ""
 
     await step.run(context, report)
-    assert world.told == ["waiting for the Kubernetes API: it is not ready: etcd"] and await step.done(context)
+    assert world.told == ["waiting for the Kubernetes API: not ready (/readyz fails: etcd)"] and await step.done(
+        context
+    )
 
 
 async def test_a_node_is_cordoned_as_ours_and_drained(world: World) -> None:
@@ -54,19 +57,21 @@ async def test_a_node_is_cordoned_as_ours_and_drained(world: World) -> None:
 async def test_nothing_is_cordoned_while_a_pod_may_not_leave(world: World) -> None:
     world.protected = {"web"}
 
-    def report(text: str, hint: str = "") -> None:
+    def report(text: str, hint: str = "", *, phase: str = "") -> None:
         world.report(text, hint)
         world.stopping = True
 
     with pytest.raises(StoppedWaiting):
         await Drain("w-1").run(world.context(), report)
-    assert world.log == [] and "nothing is evicted yet: default/web: would violate" in world.told[0]
+    assert (
+        world.log == [] and "waiting for pods that must not be evicted: default/web: would violate" in world.told[0]
+    )
 
 
 async def test_a_control_plane_that_must_stay_is_not_emptied(world: World) -> None:
     world.boxes["cp-2"].sick = True
 
-    def report(text: str, hint: str = "") -> None:
+    def report(text: str, hint: str = "", *, phase: str = "") -> None:
         world.report(text, hint)
         world.stopping = text.startswith("not allowed yet")
 
@@ -132,9 +137,19 @@ async def test_a_file_of_another_cluster_is_not_written_over(
     path.write_text(f"context: a\ncontexts: {{a: {{ca: {other}}}}}\n")
     before = path.read_text()
     assert not await step.done(world.context())
-    with pytest.raises(Permanent, match="not this cluster's"):
+    with pytest.raises(Permanent, match="belongs to another cluster"):
         await step.run(world.context(), world.report)
     assert path.read_text() == before
+
+
+@pytest.mark.parametrize("step", [WriteTalosconfig(), WriteKubeconfig()])
+async def test_git_ignores_the_files_that_open_the_cluster(
+    world: World, tmp_path: Path, step: WriteTalosconfig | WriteKubeconfig
+) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    await step.run(world.context(), world.report)
+    assert (tmp_path / step.verb).exists()
+    assert (tmp_path / ".gitignore").read_text() == f"/{step.verb}\n"
 
 
 # Credentials

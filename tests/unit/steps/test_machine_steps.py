@@ -99,7 +99,7 @@ async def test_no_machine_is_resized_while_the_gate_is_shut(new_world: NewWorld)
     smaller(world)
     world.boxes["cp-2"].sick = True
 
-    def report(text: str, hint: str = "") -> None:
+    def report(text: str, hint: str = "", *, phase: str = "") -> None:
         if text.startswith("not allowed yet"):
             assert world.log == []
             world.boxes["cp-2"].sick = False
@@ -110,7 +110,7 @@ async def test_no_machine_is_resized_while_the_gate_is_shut(new_world: NewWorld)
 
 async def test_a_running_machine_that_no_longer_only_grows_is_left(world: World) -> None:
     smaller(world)
-    with pytest.raises(Permanent, match="its machine has changed meanwhile"):
+    with pytest.raises(Permanent, match="the machine was changed since the plan"):
         await ResizeMachine("cp-1", "disks", running=True).run(world.context(), world.report)
     assert world.log == []
 

@@ -89,7 +89,7 @@ def test_talosconfig(tmp_path: Path) -> None:
 def test_what_cannot_be_read_stays_as_it_is(tmp_path: Path, text: str) -> None:
     into = tmp_path / "config"
     into.write_text(text)
-    with pytest.raises(Permanent, match="nothing was put into it"):
+    with pytest.raises(Permanent, match="nothing was merged into it"):
         merge_kubeconfig(write(tmp_path / "ours", kubeconfig("A")), into)
     assert into.read_text() == text
 

@@ -18,7 +18,7 @@ from tests.cloud import BALANCER, GROUP, NETWORK, SUBNET, Backend, Cloud
 OWNER = Owner("t", "0123456789abcdef")
 
 
-def quiet(text: str, hint: str = "") -> None:
+def quiet(text: str, hint: str = "", *, phase: str = "") -> None:
     """Nobody listens."""
 
 
@@ -31,7 +31,7 @@ class World:
         self.next_process()
 
     def next_process(self, *found: Resource) -> None:
-        def may_write() -> None:
+        def check_lock() -> None:
             self.checked += 1
 
         resources = {one.key: one for one in found}
@@ -43,7 +43,7 @@ class World:
                 provider=Cloud(OWNER, self.backend),
                 resources=resources,
                 machines={"cp-1": machine},
-                may_write=may_write,
+                check_lock=check_lock,
             ),
         )
 
@@ -109,5 +109,5 @@ def test_what_is_shown_of_them() -> None:
     assert create.calls() == ("resource:network:create",) and create.disruption == "none"
     assert UpdateResource(NETWORK).calls() == ("resource:network:update",)
     delete = DeleteResource(SUBNET, shared=True)
-    assert delete.describe() == "delete subnet a, unless others use it by then"
+    assert delete.describe() == "delete subnet a, unless another cluster uses it by then"
     assert (delete.stage, create.stage) == ("removal", "resources")

@@ -85,7 +85,7 @@ async def test_a_look_knows_it_by_its_certificate(strict: str, ours: Bundle) -> 
 
 async def test_it_is_known_to_have_a_config(strict: str) -> None:
     async with MaintenanceClient(limits=LIMITS) as client:
-        with pytest.raises(NotInMaintenance, match="asks for a client certificate"):
+        with pytest.raises(NotInMaintenance, match="requires a client certificate"):
             await client.node(strict).version()
 
 
@@ -94,5 +94,5 @@ async def test_it_is_known_to_be_of_another_cluster(
 ) -> None:
     monkeypatch.setattr(connecting, "_LOOK", ENOUGH)
     async with TalosClient.from_bundle(ours, limits=LIMITS) as client:
-        with pytest.raises(NotTrusted, match="not signed by this cluster's authority, but by"):
+        with pytest.raises(NotTrusted, match="not signed by this cluster's CA, but by"):
             await client.node(strict).version()

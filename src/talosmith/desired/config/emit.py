@@ -11,7 +11,7 @@ from talosmith.desired.config.schema.scalars import Scalar
 from talosmith.yaml import goyaml
 
 # File modes are numbers that Talos writes in octal, which the emitter has no word for. They go through it as text
-# behind a character that nobody types.
+# behind a character that is never typed.
 _OCTAL = "\ue000"
 
 _SECTIONS = {key: MAIN.fields[key].type.fields for key in ("machine", "cluster")}  # type: ignore[union-attr]

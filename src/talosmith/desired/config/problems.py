@@ -14,7 +14,7 @@ class ConfigError(InventoryError):
 
 
 class Refusal(Exception):
-    """What a merge or a delete stumbles over; whoever knows the source makes a `ConfigError` of it."""
+    """What a merge or a delete stumbles over; the caller, which knows the source, makes a `ConfigError` of it."""
 
     def __init__(self, path: Path, what: str, line: int = 0) -> None:
         super().__init__(f"{dotted(path)}: {what}" if path else what)

@@ -14,7 +14,7 @@ from talosmith.desired.config.schema.documents import Document, identity, struct
 from talosmith.desired.config.schema.notation import ListOf, MapOf, Struct, Type
 from talosmith.desired.config.schema.scalars import REDACTED
 
-OTHER_SECRET = f"{REDACTED} (another one)"
+OTHER_SECRET = f"{REDACTED} (changed)"
 
 Show = Callable[[Path, Any], Any]  # what stands for the secret at a path, which starts with the document's identity
 
@@ -22,6 +22,13 @@ Show = Callable[[Path, Any], Any]  # what stands for the secret at a path, which
 def redact(documents: Sequence[Document]) -> list[Document]:
     """The documents without secrets. They can still be loaded and written."""
     return _shown(documents, lambda path, secret: REDACTED)
+
+
+def secret_values(documents: Sequence[Document]) -> set[str]:
+    """Every secret in the documents, for a search for places where one must not be."""
+    found: set[str] = set()
+    _shown(documents, lambda path, secret: found.add(str(secret)))
+    return found
 
 
 def redact_pair(ours: Sequence[Document], theirs: Sequence[Document]) -> tuple[list[Document], list[Document]]:

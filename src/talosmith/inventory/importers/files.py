@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from talosmith.errors import TalosmithError
+from talosmith.errors import SecretsError, TalosmithError
+from talosmith.files.git import ignore_command, not_ignored
 from talosmith.files.regular import shown
 from talosmith.files.secret import create_secret
 from talosmith.inventory.create import IGNORED, SCHEMA_FOLDER
@@ -23,7 +24,7 @@ from talosmith.inventory.patch_folder import SCOPES
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """An inventory's files by their names, and what there is to say about them."""
+    """An inventory's files by their names, and remarks on the conversion."""
 
     files: Mapping[str, str] = field(repr=False)
     remarks: tuple[Remark, ...]
@@ -36,12 +37,17 @@ class Imported:
 
 
 def write(folder: Path, imported: Imported) -> list[Path]:
-    """Writes the files and returns their paths; refuses before the first one if anything is in the way or wrong."""
+    """Write the files and return their paths; refuse before the first one if one exists or is wrong."""
     files = dict(imported.files)
     files[f"{SCHEMA_FOLDER}/cluster.schema.json"] = _schema("cluster")
     files[f"{SCHEMA_FOLDER}/nodes.schema.json"] = _schema("nodes")
     if not os.path.lexists(folder / ".gitignore"):
         files[".gitignore"] = IGNORED
+    if imported.private and not_ignored(folder / name for name in imported.files):
+        raise SecretsError(
+            f"{shown(folder)} would hold secrets where Git does not ignore it",
+            hint=f"import without --reveal, or ignore the folder: {ignore_command(folder)}",
+        )
     _refuse_to_mix(folder, files)
     _try_out(imported.files)
     for name, text in files.items():
@@ -70,11 +76,11 @@ def _refuse_to_mix(folder: Path, files: Mapping[str, str]) -> None:
     hint = "nothing was written; choose another folder with --into"
     for name in files:
         if os.path.lexists(folder / name):
-            raise TalosmithError(f"{shown(folder / name)} is already there", hint=hint)
+            raise TalosmithError(f"{shown(folder / name)} already exists", hint=hint)
     for scope in SCOPES:
         # Whatever lies there would be applied as well.
         for path in sorted((folder / "patches" / scope).glob("*.yaml")):
-            raise TalosmithError(f"{shown(path)} is there and would become a patch of the inventory", hint=hint)
+            raise TalosmithError(f"{shown(path)} exists and would become a patch of the inventory", hint=hint)
 
 
 def _try_out(files: Mapping[str, str]) -> None:
@@ -88,4 +94,4 @@ def _try_out(files: Mapping[str, str]) -> None:
     if wrong:
         said = "; ".join(problem.what + (f" ({problem.why})" if problem.why else "") for problem in wrong)
         hints = "; ".join(dict.fromkeys(problem.fix for problem in wrong if problem.fix))
-        raise TalosmithError(f"what was imported does not make a valid inventory: {said}", hint=hints)
+        raise TalosmithError(f"the converted inventory is not valid: {said}", hint=hints)

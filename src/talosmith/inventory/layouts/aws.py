@@ -42,13 +42,13 @@ class AwsLayout(Layout[Aws]):
         if self.section.domain:
             return f"k8s.{self.section.domain}"
         fix = "set `aws.domain` (the API is then at k8s.<domain>) or `network.endpoint`"
-        return error(("aws",), "the Kubernetes API has no name to be reached at", fix=fix)
+        return error(("aws",), "the Kubernetes API has no DNS name", fix=fix)
 
     def place(self, name: str, zone: str | None, path: Path, node_cidr: IpNetwork | None) -> Placement | Finding:
         zones = self.section.azs
         chosen = zone or zones[((number_of(name) or 1) - 1) % len(zones)]
         if chosen not in zones:
-            what = f"`{chosen}` is not one of the cluster's availability zones"
+            what = f"`{chosen}` is not an availability zone of this cluster"
             return error((*path, "az"), what, fix=f"one of {', '.join(zones)}")
         return Placement(self.subnet(chosen), chosen)
 

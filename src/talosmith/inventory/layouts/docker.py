@@ -1,4 +1,4 @@
-"""Docker: a network of containers, which need no size of disk."""
+"""Docker: a network of containers, without disks."""
 
 from __future__ import annotations
 

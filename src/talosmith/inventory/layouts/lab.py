@@ -1,4 +1,4 @@
-"""The lab: a loopback network of the cluster's own, with a VIP."""
+"""The lab: a loopback network for each cluster, with a VIP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VIP_OFFSET = 5
 
 
 def lab_network_of(cluster_name: str) -> str:
-    """A loopback network of the cluster's own, so that two labs live side by side."""
+    """The cluster's own loopback network: several labs run side by side."""
     return f"127.{16 + hashlib.sha256(cluster_name.encode()).digest()[0] % 224}.0.0/16"
 
 
@@ -41,9 +41,9 @@ class LabLayout(Layout[Lab]):
         return address_at(node_cidr, VIP_OFFSET) if node_cidr is not None and controlplanes > 1 else None
 
     def stays_on_loopback(self, resolved: Resolved) -> Iterator[Finding]:
-        why, fix = "the lab listens on this computer only", "leave it out, or use a network in 127.0.0.0/8"
+        why, fix = "the lab listens on this computer only", "remove `node_cidr`, or use a network in 127.0.0.0/8"
         network = resolved.cluster.network.node_cidr
         if network is not None and not network.is_loopback:
-            yield error(("network", "node_cidr"), f"the lab cannot use {network}", why, fix)
+            yield error(("network", "node_cidr"), f"{network} is not a loopback network", why, fix)
 
     rules = (stays_on_loopback,)

@@ -1,4 +1,4 @@
-"""What resolving and the rules ask of a provider, and the answers of one that leaves everything to the inventory.
+"""What resolving and the rules need from a provider; the defaults leave everything to the inventory.
 
 Pure, and beside the inventory instead of in providers/: an inventory is read without the libraries of its provider.
 """
@@ -32,11 +32,13 @@ class Placement:
 
 
 class Layout(Generic[Section]):
-    settings: ClassVar[frozenset[str]] = frozenset()  # of nodes: those that not every provider knows what to do with
-    node_network: ClassVar[Path] = ("network", "node_cidr")  # where the inventory says which network nodes are in
+    settings: ClassVar[frozenset[str]] = frozenset()  # of nodes, that only some providers use
+    node_network: ClassVar[Path] = ("network", "node_cidr")  # the key that sets the node network
     dhcp_advice: ClassVar[str] = "reserve each node's `ip` for its MAC address, which `talosmith show` lists"
-    rules: ClassVar[tuple[Callable[[Any, Resolved], Iterator[Finding]], ...]] = ()  # methods: what it could not do
-    # How values come about that the inventory does not say; `{numbered}`: by the number or the hash of the name.
+    rules: ClassVar[
+        tuple[Callable[[Any, Resolved], Iterator[Finding]], ...]
+    ] = ()  # methods that check the provider's limits
+    # How values are derived that the inventory does not set; `{numbered}`: by the number or the hash of the name.
     origins: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init__(self, section: Section) -> None:
@@ -47,7 +49,7 @@ class Layout(Generic[Section]):
         return said
 
     def vip(self, node_cidr: IpNetwork | None, controlplanes: int) -> IpAddress | None:
-        """The floating address of the Kubernetes API, where the inventory says nothing of it."""
+        """The VIP of the Kubernetes API where the inventory sets none."""
         return None
 
     def endpoint(self) -> str | Finding:
@@ -55,7 +57,7 @@ class Layout(Generic[Section]):
         return ""
 
     def place(self, name: str, zone: str | None, path: Path, node_cidr: IpNetwork | None) -> Placement | Finding:
-        """Of the node `name` at `path` of the inventory, which asks for this zone."""
+        """The placement of the node `name` at `path` of the inventory, in the zone it sets."""
         return Placement(node_cidr)
 
     def instance_type(self, role: Role) -> str | None:
@@ -65,5 +67,5 @@ class Layout(Generic[Section]):
         return None
 
     def keeps(self, ip: IpAddress, subnet: IpNetwork) -> tuple[str, str]:
-        """What the provider keeps an address for, and why; empty if nodes may have it."""
+        """What the provider reserves an address for, and why; empty if nodes may have it."""
         return "", ""

@@ -1,4 +1,4 @@
-"""libvirt: machines in one network of the host, from an image that is proven."""
+"""libvirt: machines in one network of the host, from a verified image."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class LibvirtLayout(Layout[Libvirt]):
 
     def has_one_network(self, resolved: Resolved) -> Iterator[Finding]:
         if self.section.network and self.section.bridge:
-            what = "both a libvirt network and a bridge are given"
+            what = "both `network` and `bridge` are set"
             yield error(("libvirt", "bridge"), what, fix="keep `network` or `bridge`")
 
     def image_is_proven(self, resolved: Resolved) -> Iterator[Finding]:
         section = self.section
         if (section.image or "").startswith("http://") and not section.image_checksum:
-            what, why = "nothing proves that this image is the right one", "plain http can be changed on its way"
+            what, why = "the image is not verified", "plain http can be modified in transit"
             yield error(("libvirt", "image"), what, why, "use https, or set `image_checksum`")
 
     rules = (

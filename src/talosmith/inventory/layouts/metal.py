@@ -1,4 +1,4 @@
-"""Machines that exist already: what only the user can tell of them."""
+"""Existing machines: only the inventory has their disks and network interfaces."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LARGEST_SEARCH = 1024  # addresses
 
 class MetalLayout(Layout[Metal]):
     settings = frozenset({"fingerprint"})
-    dhcp_advice = "each machine must be at its `ip` already, and keep it"
+    dhcp_advice = "each machine must have its `ip` already, and keep it"
 
     def knows_its_disk(self, resolved: Resolved) -> Iterator[Finding]:
         for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
             if node.install_disk is None:
                 sized = node.disk_mib is not None
-                what = f"`{node.name}`: which disk is Talos to be installed on?"
-                why = "a size does not tell one disk from another" if sized else ""
+                what = f"`{node.name}`: no install disk"
+                why = "a size does not identify a disk" if sized else ""
                 fix = "set `disk` to a device (/dev/nvme0n1) or to the disk's serial number, or use `disk_selector`"
                 yield error(place.of("disk"), what, why, fix)
 
@@ -34,7 +34,7 @@ class MetalLayout(Layout[Metal]):
             return
         for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
             if node.mac is None and node.interface is None and node.bond is None:
-                what = f"`{node.name}`: which network card gets the address {node.ip}?"
+                what = f"`{node.name}`: no network interface for the address {node.ip}"
                 yield error(place.path, what, fix="set `mac_addr`, or `interface` to its name")
 
     def search_is_bounded(self, resolved: Resolved) -> Iterator[Finding]:
@@ -43,11 +43,11 @@ class MetalLayout(Layout[Metal]):
         if not self.section.search:
             return
         if network is None:
-            what, fix = "there is no network to search", "set `network.node_cidr`, or remove this"
+            what, fix = "no network to search", "set `network.node_cidr`, or remove `search`"
             yield error(("metal", "search"), what, fix=fix)
         elif network.version != 4 or network.num_addresses > LARGEST_SEARCH:
             what = f"{network} cannot be searched: it is not an IPv4 network of at most {LARGEST_SEARCH} addresses"
-            yield error(("metal", "search"), what, fix="give each machine its `ip` by DHCP, and remove this")
+            yield error(("metal", "search"), what, fix="reserve each machine's `ip` by DHCP, and remove `search`")
         elif all(node.mac is None for node in resolved.cluster.nodes):
             yield error(("metal", "search"), "no node has a MAC address to search for", fix="set `mac_addr`")
 

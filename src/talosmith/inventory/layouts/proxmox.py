@@ -41,7 +41,7 @@ class ProxmoxLayout(Layout[Proxmox]):
 
     def is_trusted_one_way(self, resolved: Resolved) -> Iterator[Finding]:
         if self.section.fingerprint and self.section.ca:
-            what = "both a fingerprint and a CA are given"
+            what = "both `fingerprint` and `ca` are set"
             yield error(("proxmox", "ca"), what, fix="keep `fingerprint` (self-signed hosts) or `ca`")
 
     rules = (is_trusted_one_way,)

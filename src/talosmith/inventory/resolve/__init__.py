@@ -1,4 +1,4 @@
-"""From what an inventory says to what it means: every default filled in, every name, address and number known."""
+"""Resolves an inventory: every default set, every name, address and number known."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PatchSource = Callable[[str, Path, list[object]], tuple[Patch, ...]]
 
 @dataclass(frozen=True)
 class Resolved:
-    """The cluster, what it was made from, and where each of its nodes stands in the inventory."""
+    """The cluster, its inventory, and the place of each of its nodes in that."""
 
     cluster: Cluster
     inventory: Inventory
@@ -46,7 +46,7 @@ class Resolved:
 
 
 class Unresolvable(Exception):
-    """Something was not given and cannot be derived."""
+    """A value is not set and cannot be derived."""
 
     def __init__(self, findings: list[Finding]) -> None:
         super().__init__(findings[0].what)
@@ -81,7 +81,7 @@ def resolve(inventory: Inventory, patches: PatchSource) -> Resolved:
 
 
 def _kubernetes(inventory: Inventory, nodes: tuple[Node, ...]) -> KubernetesSettings:
-    """What was left open follows from the rest of the inventory."""
+    """Unset values follow from the rest of the inventory."""
     said = inventory.kubernetes
     cilium = inventory.addons.get("cilium")
     brings_network = cilium is not None and cilium.enabled

@@ -1,4 +1,4 @@
-"""Where nodes live and where the Kubernetes API answers."""
+"""The node network, and the endpoint of the Kubernetes API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from talosmith.model.providers import PROVIDERS, Lab, ProviderSection
 
 
 def chosen_provider(inventory: Inventory) -> ProviderSection:
-    """The one block that is there; the rules see to it that it is one."""
+    """The provider block that is set; the rules refuse more than one."""
     given = [getattr(inventory, name) for name in PROVIDERS if getattr(inventory, name) is not None]
     return given[0] if given else Lab()
 
@@ -53,7 +53,7 @@ def resolve_endpoint(
 ) -> Endpoint | None:
     if _controlplanes(inventory) == 0:
         fix = "add `controlplane: 1`, or a list of nodes"
-        findings.append(error(("controlplane",), "there is no control plane", "a cluster needs at least one", fix))
+        findings.append(error(("controlplane",), "no control plane", "a cluster needs at least one", fix))
         return None
     if inventory.network.endpoint is not None:
         return _parse_endpoint(inventory.network.endpoint)
@@ -66,7 +66,7 @@ def resolve_endpoint(
     if network.vip is not None:
         return Endpoint(str(network.vip))
     first = next((node for node in nodes if node.role == "controlplane"), None)
-    return Endpoint(str(first.ip)) if first else None  # that it could not be resolved is told already
+    return Endpoint(str(first.ip)) if first else None  # why it could not be resolved is reported already
 
 
 def _controlplanes(inventory: Inventory) -> int:

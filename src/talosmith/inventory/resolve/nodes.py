@@ -1,4 +1,4 @@
-"""Nodes: what is said of one, of its role, and what follows from its name."""
+"""Nodes: their own settings, those of their role, and values derived from their names."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ DEFAULT_DISK_MIB = 20 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a node stands in the inventory: what is said there of it alone, and of its role."""
+    """A node's place in the inventory: its own settings, and those of its role."""
 
     path: Path
     own: NodeOverride | None
     group: NodeGroup
 
     def of(self, key: str) -> Path:
-        """The path of one of its values: its own, its role's, or the node if nothing is said."""
+        """The path of one of its values: its own, its role's, or the node itself where neither is set."""
         if self.gives(key):
             return (*self.path, key)
         return (self.path[0], key) if key in self.group.model_fields_set else self.path
@@ -48,7 +48,7 @@ def resolve_nodes(
     patches: Callable[[str, Path, list[object]], tuple[Patch, ...]],
     findings: list[Finding],
 ) -> Iterator[tuple[Node, Place]]:
-    """Each node that can be resolved, and where it stands; what cannot goes to the findings."""
+    """Each node that can be resolved, and its place; the others become findings."""
     for role, key in GROUP.items():
         group: NodeGroup = getattr(inventory, key)
         maker = _Maker(inventory, layout, network, role, findings)
@@ -61,7 +61,7 @@ def resolve_nodes(
 
 
 def entries(group: NodeGroup, role: Role) -> Iterator[tuple[str, NodeOverride | None, Path]]:
-    """Name, what is said of that node alone, and where."""
+    """Name, the node's own settings, and their path."""
     key = GROUP[role]
     if group.nodes is not None:
         for index, entry in enumerate(group.nodes):
@@ -75,7 +75,7 @@ def entries(group: NodeGroup, role: Role) -> Iterator[tuple[str, NodeOverride | 
 
 
 def install_disk_of(disk: DiskSize | DiskDevice | DiskSerial | None) -> InstallDisk | None:
-    """The disk to install on that `disk` names; none if it is a size."""
+    """The install disk that `disk` selects; None if it is a size."""
     match disk:
         case DiskDevice(path=path):
             return InstallDisk(device=path)
@@ -85,7 +85,7 @@ def install_disk_of(disk: DiskSize | DiskDevice | DiskSerial | None) -> InstallD
 
 
 def _said(group: NodeGroup, own: NodeOverride | None, defaults: dict[str, Any]) -> dict[str, Any]:
-    """The node's own word before its role's, the role's before the default."""
+    """A node's own settings override its role's, those the defaults."""
     said = dict(defaults)
     for name in group.model_fields_set & NodeSettings.model_fields.keys():
         said[name] = getattr(group, name)
@@ -98,7 +98,7 @@ def _said(group: NodeGroup, own: NodeOverride | None, defaults: dict[str, Any]) 
 
 
 class _Maker:
-    """Makes the nodes of one role."""
+    """Creates the nodes of one role."""
 
     def __init__(
         self,
@@ -159,19 +159,21 @@ class _Maker:
     def _address(self, name: str, path: Path, subnet: IpNetwork | None) -> IpAddress | None:
         what, number = f"`{name}` has no address", number_of(name)
         if subnet is None:
-            fix = "give it an `ip`, or set `network.node_cidr`"
-            self.findings.append(error(path, what, "there is no network to take one from", fix))
+            fix = "set its `ip`, or `network.node_cidr`"
+            self.findings.append(error(path, what, "no `network.node_cidr` to derive it from", fix))
             return None
         if number is None:
-            self.findings.append(error(path, what, "its name ends in no number to count from", "give it an `ip`"))
+            self.findings.append(
+                error(path, what, "its name does not end in a number to derive it from", "set its `ip`")
+            )
             return None
         key = "cp_ip_offset" if self.role == "controlplane" else "worker_ip_offset"
         offset = getattr(self.inventory.network, key) + number - 1
         address = address_at(subnet, offset)
         if address is None:
-            what = f"`{name}` would be address {offset} of {subnet}, which has {subnet.num_addresses}"
-            fix = "a larger network, a smaller offset, or fewer nodes"
-            self.findings.append(error(("network", key), what, "the offsets run out of the network", fix))
+            what = f"`{name}` would get address {offset} of {subnet}, which has {subnet.num_addresses}"
+            fix = "use a larger network, a smaller offset, or fewer nodes"
+            self.findings.append(error(("network", key), what, "the offset is beyond the end of the network", fix))
         return address
 
     def _mac(self, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Rules across fields: each is one function that looks at the resolved cluster and says what is wrong with it.
+"""Rules across fields: each is one function that checks the resolved cluster and yields findings.
 
 A new rule is one more function in `RULES`, or in the layout of the provider that it is about; a case in
 `tests/unit/inventory/cases/` proves it.
@@ -14,6 +14,7 @@ from talosmith.inventory.rules import (
     addresses,
     identity,
     networks,
+    not_built,
     providers,
     services,
     sizes,
@@ -48,6 +49,7 @@ RULES: tuple[Rule, ...] = (
     sizes.machines_have_room,
     sizes.disk_is_chosen_one_way,
     providers.one_provider,
+    providers.provider_is_built,
     providers.settings_fit_the_provider,
     providers.layout_is_possible,
     providers.image_is_said_once,
@@ -57,9 +59,11 @@ RULES: tuple[Rule, ...] = (
     services.bgp_timers_fit,
     services.gateways_are_complete,
     services.repository_host_is_known,
+    not_built.addons_are_known,
+    not_built.keys_are_built,
 )
 
-# Rules that compare values which are given, so what they say holds even while other values are wrong.
+# Rules that compare explicit values, so their findings hold even while other values are invalid.
 CERTAIN: frozenset[Rule] = frozenset(
     {
         identity.names_differ,
@@ -73,12 +77,18 @@ CERTAIN: frozenset[Rule] = frozenset(
         versions.kubernetes_fits_talos,
         sizes.machines_can_boot,
         providers.one_provider,
+        providers.provider_is_built,
+        not_built.addons_are_known,
+        not_built.keys_are_built,
         services.bgp_timers_fit,
     }
 )
 
 
-def check(resolved: Resolved, *, only_certain: bool = False) -> Iterator[Finding]:
+def check(resolved: Resolved, *, only_certain: bool = False, machines: bool = False) -> Iterator[Finding]:
+    """`machines`: the caller works with machines, so a provider that is not built is an error."""
     for rule in RULES:
-        if not only_certain or rule in CERTAIN:
+        if rule is providers.provider_is_built:  # the one whose severity depends on the caller
+            yield from providers.provider_is_built(resolved, needed=machines)
+        elif not only_certain or rule in CERTAIN:
             yield from rule(resolved)

@@ -1,4 +1,4 @@
-"""Addresses: nobody's twice, and all where traffic for them arrives."""
+"""Addresses: each used once, and inside of a network that traffic for them reaches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def addresses_differ(resolved: Resolved) -> Iterator[Finding]:
     for first, first_place, node, place in twins(resolved, lambda node: node.ip):
         if first.name != node.name and not _both_counted(first, first_place, node, place):
             what = f"`{node.name}` and `{first.name}` have the same address {node.ip}"
-            yield error(place.of("ip"), what, fix="give one of them another `ip`")
+            yield error(place.of("ip"), what, fix="change the `ip` of one of them")
 
 
 def offsets_keep_apart(resolved: Resolved) -> Iterator[Finding]:
@@ -24,7 +24,7 @@ def offsets_keep_apart(resolved: Resolved) -> Iterator[Finding]:
         if _both_counted(first, first_place, node, place):
             network = resolved.inventory.network
             why = f"control planes count from {network.cp_ip_offset}, workers from {network.worker_ip_offset}"
-            what = f"the offsets run into each other: `{first.name}` and `{node.name}` would both be {node.ip}"
+            what = f"the address offsets overlap: `{first.name}` and `{node.name}` both get {node.ip}"
             yield error(("network", "worker_ip_offset"), what, why, "move them further apart")
             return  # all further pairs have the same cause
 
@@ -43,7 +43,7 @@ def addresses_are_usable(resolved: Resolved) -> Iterator[Finding]:
         path, ip = place.of("ip"), node.ip
         if ip not in subnet:
             fix = f"an address from {subnet[1]} to {subnet[-2]}" if subnet.num_addresses > 3 else ""
-            yield error(path, f"`{node.name}`: {ip} is not inside the nodes' network {subnet}", fix=fix)
+            yield error(path, f"`{node.name}`: {ip} is outside of the node network {subnet}", fix=fix)
         elif ip == subnet.network_address:
             yield error(path, f"`{node.name}`: {ip} is the address of the network {subnet} itself")
         elif ip.version == 4 and ip == subnet.broadcast_address and subnet.prefixlen < 31:
@@ -51,7 +51,7 @@ def addresses_are_usable(resolved: Resolved) -> Iterator[Finding]:
         elif any(kept := layout.keeps(ip, subnet)):
             yield error(path, f"`{node.name}`: {ip} {kept[0]}", kept[1])
         elif ip == network.gateway:
-            yield error(path, f"`{node.name}`: {ip} is the gateway's address", fix="give the node another `ip`")
+            yield error(path, f"`{node.name}`: {ip} is the gateway's address", fix="change the node's `ip`")
 
 
 def gateway_is_in_the_network(resolved: Resolved) -> Iterator[Finding]:
@@ -60,10 +60,12 @@ def gateway_is_in_the_network(resolved: Resolved) -> Iterator[Finding]:
     if given is None or network.node_cidr is None:
         return
     if given not in network.node_cidr:
-        what = f"the gateway {given} is not inside the nodes' network {network.node_cidr}"
-        yield error(("network", "gateway"), what, "nodes could not reach it")
+        what = f"the gateway {given} is outside of `network.node_cidr` {network.node_cidr}"
+        yield error(("network", "gateway"), what, "nodes cannot reach it")
     elif given in (network.node_cidr.network_address, network.node_cidr.broadcast_address):
-        yield error(("network", "gateway"), f"the gateway {given} is no usable address of {network.node_cidr}")
+        yield error(
+            ("network", "gateway"), f"the gateway {given} is the network or broadcast address of {network.node_cidr}"
+        )
 
 
 def vip_is_free(resolved: Resolved) -> Iterator[Finding]:
@@ -72,23 +74,23 @@ def vip_is_free(resolved: Resolved) -> Iterator[Finding]:
     if vip is None:
         return
     if network.node_cidr is not None and vip not in network.node_cidr:
-        what = f"the VIP {vip} is not inside the nodes' network {network.node_cidr}"
-        yield error(path, what, "control planes announce it on their own network only")
+        what = f"the VIP {vip} is outside of `network.node_cidr` {network.node_cidr}"
+        yield error(path, what, "control planes announce the VIP by ARP, on their own network only")
     elif network.node_cidr is not None and vip in (
         network.node_cidr.network_address,
         network.node_cidr.broadcast_address,
     ):
-        yield error(path, f"the VIP {vip} is no usable address of {network.node_cidr}")
+        yield error(path, f"the VIP {vip} is the network or broadcast address of {network.node_cidr}")
     if vip == network.gateway:
         yield error(path, f"the VIP {vip} is the gateway's address", fix="choose a free address")
     for node in resolved.cluster.nodes:
         if node.ip == vip:
-            why = "the VIP moves between control planes; it must belong to none of them"
+            why = "the VIP moves between control planes: it must not be an address of a node"
             yield error(path, f"the VIP {vip} is the address of `{node.name}`", why, "choose a free address")
 
 
 def service_addresses_are_free(resolved: Resolved) -> Iterator[Finding]:
-    """The gateways' addresses are announced for services, so no machine may have them."""
+    """The gateways' addresses are announced for Services, so no machine may have them."""
     gateways = resolved.cluster.services.gateways
     if gateways is None:
         return
@@ -107,8 +109,8 @@ def service_addresses_are_free(resolved: Resolved) -> Iterator[Finding]:
             yield error(path, f"{address} is already {taken[address]}", fix="choose a free address")
         taken.setdefault(address, f"gateways.{key}")
         if bgp is None and network.node_cidr is not None and address not in network.node_cidr:
-            what = f"{address} is not inside the nodes' network {network.node_cidr}"
-            yield error(path, what, "without BGP nobody outside it could reach it", "set `cilium.bgp`, or move it")
+            what = f"{address} is outside of `network.node_cidr` {network.node_cidr}"
+            yield error(path, what, "without BGP no other network has a route to it", "set `cilium.bgp`, or move it")
 
 
 def pool_is_free(resolved: Resolved) -> Iterator[Finding]:
@@ -116,5 +118,5 @@ def pool_is_free(resolved: Resolved) -> Iterator[Finding]:
     pool = bgp.lb_pool_cidr if bgp is not None else None
     for node in resolved.cluster.nodes:
         if pool is not None and node.ip in pool:
-            what = f"`{node.name}` ({node.ip}) is inside the load balancers' pool {pool}"
-            yield error(("cilium", "bgp", "lb_pool_cidr"), what, "a service would be given the node's address")
+            what = f"`{node.name}` ({node.ip}) is inside of the load balancer pool {pool}"
+            yield error(("cilium", "bgp", "lb_pool_cidr"), what, "a Service would get the node's address")

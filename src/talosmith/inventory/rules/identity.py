@@ -1,4 +1,4 @@
-"""No two nodes are the same: names, MAC addresses, VMIDs, certificates."""
+"""Names, MAC addresses, VMIDs and fingerprints are unique."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from talosmith.model.cluster import Node
 
 def names_differ(resolved: Resolved) -> Iterator[Finding]:
     for _first, _, node, place in twins(resolved, lambda node: node.name):
-        yield error(place.of("name"), f"two nodes are called `{node.name}`", fix="rename one of them")
+        yield error(place.of("name"), f"two nodes have the name `{node.name}`", fix="rename one of them")
 
 
 def macs_differ(resolved: Resolved) -> Iterator[Finding]:
@@ -27,7 +27,7 @@ def fingerprints_differ(resolved: Resolved) -> Iterator[Finding]:
     for first, _, node, place in twins(resolved, lambda node: node.fingerprint):
         if first.name != node.name:
             what = f"`{node.name}` and `{first.name}` have the same fingerprint"
-            why = "each machine makes a certificate of its own when it boots into maintenance mode"
+            why = "each machine generates its own certificate when it boots into maintenance mode"
             yield error(place.of("fingerprint"), what, why, "read both from the consoles again")
 
 
@@ -47,10 +47,10 @@ def twins(resolved: Resolved, value: Callable[[Node], Hashable | None]) -> Itera
 def _same(resolved: Resolved, key: str, noun: str, value: Callable[[Node], Hashable | None]) -> Iterator[Finding]:
     for first, first_place, node, place in twins(resolved, value):
         if first.name == node.name:
-            continue  # two of one name have everything in common; that is told once
+            continue  # nodes of one name have all values in common: reported once
         why = ""
         if not first_place.gives(key) and not place.gives(key):
             number = number_of(node.name)
             why = "it follows from the name's hash" if number is None else f"both names end in {number}"
         what = f"`{node.name}` and `{first.name}` have the same {noun} {value(node)}"
-        yield error(place.of(key), what, why, f"give one of them a `{key}` of its own")
+        yield error(place.of(key), what, why, f"set `{key}` of one of them")

@@ -1,4 +1,4 @@
-"""Networks: none inside another, and pods have room."""
+"""Networks: none overlaps another, and the pod network is large enough."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from talosmith.inventory.parse import Path
 from talosmith.inventory.resolve import Resolved
 from talosmith.model.values import IpNetwork
 
-NODE_MASK = {4: 24, 6: 64}  # the share of the pod network that Kubernetes gives each node
+NODE_MASK = {4: 24, 6: 64}  # the prefix length of a node's pod subnet
 
 
 def networks_keep_apart(resolved: Resolved) -> Iterator[Finding]:
@@ -25,19 +25,19 @@ def networks_keep_apart(resolved: Resolved) -> Iterator[Finding]:
             continue
         if one.overlaps(other):
             what = f"the {other_noun} network {other} overlaps the {noun} network {one}"
-            yield error(path, what, "addresses in both could not be told apart", "choose networks of their own")
+            yield error(path, what, "an address in both is ambiguous", "choose networks that do not overlap")
     if network.node_cidr is None:
         yield from _nodes_elsewhere(resolved)
 
 
 def _nodes_elsewhere(resolved: Resolved) -> Iterator[Finding]:
-    """Without a node network the nodes' addresses themselves are all there is to compare."""
+    """Without a node network, compare the addresses of the nodes themselves."""
     network = resolved.cluster.network
     for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
         for noun, other in (("pod", network.pod_cidr), ("service", network.svc_cidr)):
             if node.ip in other:
-                what = f"`{node.name}` ({node.ip}) is inside the {noun} network {other}"
-                yield error(place.of("ip"), what, "addresses in both could not be told apart")
+                what = f"`{node.name}` ({node.ip}) is inside of the {noun} network {other}"
+                yield error(place.of("ip"), what, "an address in both is ambiguous")
 
 
 def pods_have_room(resolved: Resolved) -> Iterator[Finding]:
@@ -47,6 +47,4 @@ def pods_have_room(resolved: Resolved) -> Iterator[Finding]:
     if room < count:
         prefix = mask - (count - 1).bit_length()
         what = f"the pod network {pods} has room for {room} nodes, the cluster has {count}"
-        yield error(
-            ("network", "pod_cidr"), what, f"each node gets a /{mask} of it", f"make it a /{prefix} or larger"
-        )
+        yield error(("network", "pod_cidr"), what, f"each node gets a /{mask} of it", f"use a /{prefix} or larger")

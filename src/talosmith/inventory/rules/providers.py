@@ -1,4 +1,4 @@
-"""What the provider needs, and what it would not understand."""
+"""What the provider requires, and settings that have no effect with it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,18 @@ _SETTINGS = ("vmid", "fingerprint", "instance_type", "az", "extra_disks", "cpu",
 def one_provider(resolved: Resolved) -> Iterator[Finding]:
     given = [name for name in PROVIDERS if getattr(resolved.inventory, name) is not None]
     for name in given[1:]:
-        what = f"`{given[0]}` and `{name}` are both given"
-        yield error((name,), what, "the machines of a cluster come from one provider", "keep one block")
+        what = f"`{given[0]}` and `{name}` are both set"
+        yield error((name,), what, "a cluster has one provider", "keep one block")
+
+
+def provider_is_built(resolved: Resolved, *, needed: bool = False) -> Iterator[Finding]:
+    """`needed`: the caller is about to work with machines, which such a provider cannot create or find yet."""
+    section = resolved.cluster.provider
+    if not section.built:
+        what = f"provider `{section.name}` is not built yet"
+        why = "`plan`, `up` and all commands that work with machines refuse it; `show`, `render` and `secrets` work"
+        fix = "use `metal` with machines that you create yourself, or `lab` to try things out"
+        yield (error if needed else warning)((section.name,), what, why, fix)
 
 
 def settings_fit_the_provider(resolved: Resolved) -> Iterator[Finding]:
@@ -32,8 +42,8 @@ def settings_fit_the_provider(resolved: Resolved) -> Iterator[Finding]:
             if path in told or not (place.gives(key) or key in shared):
                 continue
             told.add(path)
-            what = f"`{key}` says nothing to the provider `{provider}`"
-            yield warning(path, what, f"it is for {', '.join(names)}", "remove it")
+            what = f"`{key}` has no effect with provider `{provider}`"
+            yield warning(path, what, f"used by {', '.join(names)} only", "remove it")
 
 
 def layout_is_possible(resolved: Resolved) -> Iterator[Finding]:
@@ -45,13 +55,13 @@ def layout_is_possible(resolved: Resolved) -> Iterator[Finding]:
 def image_is_said_once(resolved: Resolved) -> Iterator[Finding]:
     image = resolved.inventory.image
     if image.schematic and (image.extensions or image.kernel_args):
-        what = "a schematic is given, and extensions or kernel arguments too"
-        yield error(("image", "schematic"), what, "the schematic already fixes them", "keep one of the two")
+        what = "`schematic` is set together with `extensions` or `kernel_args`"
+        yield error(("image", "schematic"), what, "the schematic id already determines them", "keep one of the two")
 
 
 def dhcp_is_told(resolved: Resolved) -> Iterator[Finding]:
     if resolved.cluster.network.addressing == "dhcp":
-        what = "no `network.node_cidr`: the nodes get their addresses by DHCP"
+        what = "no `network.node_cidr`: nodes get their addresses by DHCP"
         yield note(
             ("network",), what, resolved.layout.dhcp_advice, "or set node_cidr and gateway for static addresses"
         )

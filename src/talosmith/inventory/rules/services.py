@@ -1,4 +1,4 @@
-"""DNS, gateways, BGP, the repository: what belongs together is given together."""
+"""DNS, gateways, BGP, the repository: settings that require each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from talosmith.inventory.findings import Finding, error
 from talosmith.inventory.resolve import Resolved
 
-# Git hosts whose ssh host keys are known without being told.
+# Git hosts whose ssh host keys are built in.
 KNOWN_GIT_HOSTS = ("github.com", "gitlab.com", "codeberg.org")
 
 
@@ -20,9 +20,9 @@ def dns_is_complete(resolved: Resolved) -> Iterator[Finding]:
         fix = "for example token: sops:cloudflare.token"
         yield error(("dns", "provider"), "Cloudflare DNS needs `dns.token`", fix=fix)
     if cloudflare and services.domain is None:
-        yield error(("dns", "provider"), "DNS needs a `domain` to keep records for")
+        yield error(("dns", "provider"), "DNS needs a `domain`")
     if not cloudflare and dns.token is not None:
-        what = "`dns.token` is given, but no DNS provider"
+        what = "`dns.token` is set without a DNS provider"
         yield error(("dns", "token"), what, fix="set `dns.provider: cloudflare`")
     if ingress.mode != "none" and not cloudflare:
         yield error(("ingress", "mode"), f"ingress `{ingress.mode}` needs `dns.provider: cloudflare`")
@@ -41,7 +41,7 @@ def bgp_timers_fit(resolved: Resolved) -> Iterator[Finding]:
     bgp = resolved.cluster.services.cilium.bgp
     if bgp is not None and bgp.hold_time < 3 * bgp.keepalive_time:
         what = f"a hold time of {bgp.hold_time} s is shorter than three keepalives of {bgp.keepalive_time} s"
-        yield error(("cilium", "bgp", "hold_time"), what, "one lost message would end the session")
+        yield error(("cilium", "bgp", "hold_time"), what, "one lost keepalive would end the BGP session")
 
 
 def gateways_are_complete(resolved: Resolved) -> Iterator[Finding]:
@@ -52,7 +52,7 @@ def gateways_are_complete(resolved: Resolved) -> Iterator[Finding]:
         what = f"ingress `{services.ingress.mode}` needs `gateways.external`"
         yield error(("gateways",), what)
     if services.gateways.dns is None and services.dns.internal == "k8s-gateway":
-        fix = "give it an address, or set `dns.internal: none`"
+        fix = "set `gateways.dns`, or `dns.internal: none`"
         yield error(("gateways",), "internal DNS by k8s-gateway needs `gateways.dns`", fix=fix)
 
 
@@ -65,4 +65,4 @@ def repository_host_is_known(resolved: Resolved) -> Iterator[Finding]:
     host = urlsplit(repository.url).hostname
     if host not in KNOWN_GIT_HOSTS and not repository.known_hosts:
         fix = f"set `repository.known_hosts` to what `ssh-keyscan {host}` prints, after checking it"
-        yield error(("repository", "url"), f"the host keys of {host} are not known", fix=fix)
+        yield error(("repository", "url"), f"the ssh host keys of {host} are unknown", fix=fix)

@@ -1,4 +1,4 @@
-"""Machines that Talos boots on. The limits are those Talos itself checks at boot."""
+"""Machine sizes. The limits are those that Talos checks at boot."""
 
 from __future__ import annotations
 
@@ -9,35 +9,33 @@ from talosmith.inventory.resolve import Resolved
 from talosmith.model.cluster import Role
 from talosmith.model.disks import DiskDevice, DiskSerial
 
-_FIRMWARE_MIB = 150  # what firmware and kernel keep of the memory a machine is given
+_FIRMWARE_MIB = 150  # of a machine's memory, used by firmware and kernel
 MINIMUM_RAM: dict[Role, int] = {"controlplane": 1848 - _FIRMWARE_MIB, "worker": 1024 - _FIRMWARE_MIB}
 GOOD_RAM: dict[Role, int] = {"controlplane": 4096 - _FIRMWARE_MIB, "worker": 2048 - _FIRMWARE_MIB}
 MINIMUM_DISK_MIB = 6 * 1024
 GOOD_CPU: dict[Role, int] = {"controlplane": 2, "worker": 1}
 NOUN: dict[Role, str] = {"controlplane": "control plane", "worker": "worker"}
-SMALL_NUMBER = 512  # nobody means so many MiB; they mean GiB
+SMALL_NUMBER = 512  # no machine has so few MiB: GiB are meant
 
 
 def machines_can_boot(resolved: Resolved) -> Iterator[Finding]:
     for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
         least = MINIMUM_RAM[node.role]
         if node.ram_mib is not None and node.ram_mib < least:
-            what = f"`{node.name}`: {node.ram_mib} MiB of memory are too little for Talos"
+            what = f"`{node.name}`: {node.ram_mib} MiB of memory is not enough for Talos"
             fix = f"did you mean {node.ram_mib}G?" if node.ram_mib <= SMALL_NUMBER else ""
             yield error(place.of("ram"), what, f"a {NOUN[node.role]} needs at least {least} MiB", fix)
         if node.disk_mib is not None and node.disk_mib < MINIMUM_DISK_MIB:
             what = f"`{node.name}`: a disk of {node.disk_mib / 1024:g}G is too small for Talos"
-            yield error(place.of("disk"), what, "it needs at least 6G")
+            yield error(place.of("disk"), what, "Talos needs at least 6G")
 
 
 def machines_have_room(resolved: Resolved) -> Iterator[Finding]:
     for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
         good = GOOD_RAM[node.role]
         if node.ram_mib is not None and MINIMUM_RAM[node.role] <= node.ram_mib < good:
-            what = f"`{node.name}`: {node.ram_mib} MiB of memory boot Talos, but leave little for Kubernetes"
-            yield warning(
-                place.of("ram"), what, f"{good + _FIRMWARE_MIB} MiB are recommended for a {NOUN[node.role]}"
-            )
+            what = f"`{node.name}`: {node.ram_mib} MiB of memory leaves little for Kubernetes"
+            yield warning(place.of("ram"), what, f"{good + _FIRMWARE_MIB} MiB is recommended for a {NOUN[node.role]}")
         if node.cpu is not None and node.cpu < GOOD_CPU[node.role]:
             yield warning(place.of("cpu"), f"`{node.name}`: a control plane with {node.cpu} CPU is slow", fix="use 2")
 
@@ -47,5 +45,5 @@ def disk_is_chosen_one_way(resolved: Resolved) -> Iterator[Finding]:
         said = place.own.disk if place.gives("disk") and place.own else place.group.disk
         selected = node.install_disk is not None and node.install_disk.selector is not None
         if selected and isinstance(said, DiskDevice | DiskSerial):
-            what = f"`{node.name}`: the disk to install on is given by `disk` and by `disk_selector`"
+            what = f"`{node.name}`: both `disk` and `disk_selector` select the install disk"
             yield error(place.of("disk_selector"), what, fix="keep one of the two")

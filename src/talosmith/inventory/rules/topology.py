@@ -1,4 +1,4 @@
-"""How many nodes there are, and whether losing one is survived."""
+"""The number of nodes, and whether the cluster tolerates the failure of one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MANY_VOTERS = 7
 def control_planes_can_vote(resolved: Resolved) -> Iterator[Finding]:
     count = len(resolved.cluster.controlplanes)
     if count > MANY_VOTERS:
-        why = "etcd asks a majority of them for every write"
-        yield warning(("controlplane",), f"{count} control planes are slow to agree", why, "3 or 5 are usual")
+        why = "every write to etcd needs a majority of its members"
+        yield warning(("controlplane",), f"etcd with {count} members is slow", why, "3 or 5 are usual")
     if count and count % 2 == 0:
-        why = f"{count} survive the loss of as many as {count - 1} would"
+        why = f"etcd with {count} members tolerates no more failures than with {count - 1}"
         yield warning(("controlplane",), f"an even number of control planes ({count})", why, "use an odd number")
 
 
@@ -26,26 +26,26 @@ def api_survives_a_node(resolved: Resolved) -> Iterator[Finding]:
     network, said = cluster.network, resolved.inventory.network
     count = len(cluster.controlplanes)
     if count == 1 and said.vip is not None:
-        why = "there is nobody to move it to"
+        why = "no other control plane can take over the VIP"
         yield warning(("network", "vip"), "a VIP with one control plane", why, "leave it out, or use three")
     if count < 2 or network.vip is not None or cluster.provider.has_api_balancer:
         return
     own = next((node for node in cluster.controlplanes if str(node.ip) == cluster.endpoint.host), None)
     if said.endpoint is None or own is not None:
         path = ("network", "endpoint") if said.endpoint else ("controlplane",)
-        what = f"{count} control planes, but the Kubernetes API is only reached through `{own.name if own else ''}`"
+        what = f"{count} control planes, but the endpoint of the Kubernetes API is `{own.name if own else ''}` alone"
         fix = "set `network.vip`, or `network.endpoint` to a load balancer or DNS name"
-        yield error(path, what, "without that one the cluster is unreachable", fix)
+        yield error(path, what, "when that node fails, the Kubernetes API is unreachable", fix)
 
 
 def nodes_are_listed_or_counted(resolved: Resolved) -> Iterator[Finding]:
     for key in GROUP.values():
         group = getattr(resolved.inventory, key)
         if group.nodes is not None and group.count is not None:
-            yield error((key, "count"), f"`{key}` has a count and a list of nodes", fix="keep one of the two")
+            yield error((key, "count"), f"`{key}` has both `count` and `nodes`", fix="keep one of the two")
         if group.nodes is not None and group.overrides:
-            what = f"`{key}.overrides` is for counted nodes"
-            yield error((key, "overrides"), what, fix="write the values at the nodes of the list")
+            what = f"`{key}.overrides` needs `count`, not a list of nodes"
+            yield error((key, "overrides"), what, fix="set the values in the list of nodes")
 
 
 def overrides_name_nodes(resolved: Resolved) -> Iterator[Finding]:
@@ -55,4 +55,4 @@ def overrides_name_nodes(resolved: Resolved) -> Iterator[Finding]:
         for name in group.overrides.keys() - names:
             close = get_close_matches(name, names, n=1)
             fix = f"did you mean `{close[0]}`?" if close else ""
-            yield error((key, "overrides", name), f"there is no node `{name}` in `{key}`", fix=fix)
+            yield error((key, "overrides", name), f"`{key}` has no node `{name}`", fix=fix)

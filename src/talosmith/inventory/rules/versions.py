@@ -1,4 +1,4 @@
-"""Talos and Kubernetes versions that go together."""
+"""Versions of Talos and Kubernetes that are compatible."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def talos_is_known(resolved: Resolved) -> Iterator[Finding]:
     if version.line in TALOS_LINES:
         return
     oldest, newest = min(TALOS_LINES), max(TALOS_LINES)
-    what = f"Talos {version} is not known here"
-    why = f"talosmith knows {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}"
-    fix = "use a newer talosmith" if version.line > newest else f"use at least {TALOS_LINES[oldest].latest}"
+    what = f"Talos {version} is not supported"
+    why = f"talosmith supports Talos {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}"
+    fix = "upgrade talosmith" if version.line > newest else f"use at least {TALOS_LINES[oldest].latest}"
     yield error(("talos_version",), what, why, fix)
 
 
@@ -29,7 +29,7 @@ def kubernetes_fits_talos(resolved: Resolved) -> Iterator[Finding]:
         return
     if kubernetes.major != 1 or not line.oldest_kubernetes <= kubernetes.minor <= line.newest_kubernetes:
         what = f"Kubernetes {kubernetes} does not run on Talos {talos}"
-        why = f"it supports 1.{line.oldest_kubernetes} to 1.{line.newest_kubernetes}"
+        why = f"it supports Kubernetes 1.{line.oldest_kubernetes} to 1.{line.newest_kubernetes}"
         yield error(("kubernetes_version",), what, why, f"for example {line.kubernetes}")
 
 
@@ -37,4 +37,4 @@ def newest_talos_gets_older_documents(resolved: Resolved) -> Iterator[Finding]:
     version = resolved.cluster.talos_version
     if version.line in TALOS_LINES and version.line > NEWEST_NATIVE:
         what = f"Talos {version} gets machine configs in the form of 1.13"
-        yield note(("talos_version",), what, "it accepts them; its own form is not generated yet")
+        yield note(("talos_version",), what, "Talos accepts them; its newer form is not generated yet")

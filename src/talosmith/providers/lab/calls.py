@@ -7,11 +7,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from talosmith.call_log import logged
 from talosmith.errors import Permanent, Temporary
 from talosmith.providers.lab.client import LabClient
 from talosmith.providers.lab.refusals import REFUSALS
 
-PATIENCE = 10.0  # seconds; the lab answers at once, or somebody wants to see what happens when it does not
+PATIENCE = 10.0  # seconds; the lab answers at once, or a fault makes it silent on purpose
 _UNAVAILABLE = "unavailable"
 
 
@@ -22,6 +23,10 @@ class LabCalls:
 
     async def __call__(self, what: str, **arguments: Any) -> Any:
         """Raises `MachineExists` and `NoSuchMachine`, `Temporary` and `Permanent`."""
+        with logged("lab", self.client.name, what):
+            return await self._called(what, arguments)
+
+    async def _called(self, what: str, arguments: dict[str, Any]) -> Any:
         token = self.client.token.reveal()
         request = json.dumps({"token": token, "call": what, "with": arguments, "by": "provider"}).encode() + b"\n"
         try:

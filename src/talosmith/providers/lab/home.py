@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
-from talosmith.errors import Permanent, Temporary, UsageError
+from talosmith.errors import Permanent, TalosmithError, Temporary, UsageError
 from talosmith.providers.base import Finding
 from talosmith.providers.lab import process
 from talosmith.providers.lab.calls import LabCalls
@@ -15,6 +16,7 @@ from talosmith.providers.lab.process import Made, Place
 from talosmith.tasks import in_thread
 
 T = TypeVar("T")
+ID_DIGITS = 8  # of the cluster's id, in the name of its lab
 
 
 class Calls(Protocol):
@@ -30,13 +32,16 @@ class Home(Protocol):
         """None if there is no lab. One that was stopped is started again, for it has the machines."""
 
     async def make(self) -> Calls:
-        """The same, but a lab that is not there is made."""
+        """The same; a lab that does not exist is created."""
 
     async def delete(self) -> None:
         """With all machines in it."""
 
     def look(self) -> list[Finding]:
-        """Whether it could be made as it should be."""
+        """Whether the lab can be created with the wanted settings."""
+
+    async def others_with(self, cluster_id: str) -> dict[str, list[dict[str, Any]]]:
+        """By cluster name: machines of other labs with this cluster id; of a lab that is stopped, none are listed."""
 
 
 class BackgroundLab:
@@ -92,6 +97,9 @@ class BackgroundLab:
                 )
         return found or [Finding(level="ok", check="the lab", evidence=self.name)]
 
+    async def others_with(self, cluster_id: str) -> dict[str, list[dict[str, Any]]]:
+        return await _in_thread(lambda: _others_with(cluster_id, self.name))
+
     @property
     def _place(self) -> Place:
         return Place(self.name)
@@ -101,7 +109,7 @@ class BackgroundLab:
             return await _in_thread(start)
 
     def _there(self) -> LabClient | None:
-        """None if there is no lab, or somebody has just deleted it."""
+        """None if the lab does not exist, or was just deleted."""
         place = self._place
         if not (place.runs() and place.running_file.exists()):
             return process.start_again(self.name)
@@ -109,6 +117,20 @@ class BackgroundLab:
             return place.client()
         except (UsageError, Permanent) as gone:  # it stopped in the very moment
             raise Temporary(str(gone), hint=gone.hint) from None
+
+
+def _others_with(cluster_id: str, own: str) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for place in process.labs():
+        cluster, _, digits = place.name.rpartition("-")
+        if digits != cluster_id[:ID_DIGITS] or place.name == own:
+            continue
+        machines: list[dict[str, Any]] = []
+        if place.runs() and place.running_file.exists():
+            with suppress(TalosmithError):  # it stopped in the very moment
+                machines = place.client().machines()
+        found[cluster] = machines
+    return found
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

@@ -1,7 +1,7 @@
 """The background process of a lab: started, found again and stopped, one for each name.
 
 Each lab has a folder of its own in the user's state folder. Who holds its lock is the lab; a number in a file may be
-anybody's by now, a lock is not.
+another process's by now, a lock is not.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ class Place:
 
     def __init__(self, name: str) -> None:
         if not _NAME.match(name):
-            raise UsageError(f"{name!r} is not a lab's name", hint="lower-case letters, digits and dashes")
+            raise UsageError(
+                f"{name!r} is not a valid name of a lab", hint="use lower-case letters, digits and dashes"
+            )
         self.name = name
         self.folder = labs_folder() / name
         self.running_file = self.folder / "lab.json"
@@ -72,7 +74,7 @@ class Place:
         return Made(**json.loads(self.made_file.read_text(encoding="utf-8")))
 
     def runs(self) -> bool:
-        """Whether somebody holds the lock; several may look at once, and are not taken for the lab by each other."""
+        """Whether a process holds the lock; several may check at once and are not mistaken for the lab."""
         try:
             with self._lock_file(make=0) as file:
                 return not _lock(file, fcntl.LOCK_SH)
@@ -81,8 +83,8 @@ class Place:
 
     def client(self) -> LabClient:
         if not self.runs():
-            known = f"; it is there, but does not run: talosmith lab start {self.name}" if self.exists() else ""
-            raise UsageError(f"the lab {self.name!r} does not run", hint=f"see `talosmith lab status`{known}")
+            state = "is stopped" if self.exists() else "does not exist"
+            raise UsageError(f"lab {self.name!r} {state}", hint=f"talosmith lab start {self.name}")
         return LabClient.from_file(self.name, self.running_file)
 
     def status(self) -> dict[str, Any]:
@@ -105,9 +107,9 @@ class Place:
     def held(self) -> Iterator[None]:
         """To be the lab, for as long as this lasts."""
         with self._lock_file() as file:
-            # Somebody who only looks whether the lab runs holds the lock for a moment, too.
+            # A check whether the lab runs holds the lock for a moment, too.
             if not _wait(lambda: _lock(file), _LOOKING):
-                raise UsageError(f"the lab {self.name!r} runs already", hint="stop it first, or use it")
+                raise UsageError(f"lab {self.name!r} is already running", hint=f"talosmith lab stop {self.name}")
             yield
 
     @contextmanager
@@ -166,16 +168,16 @@ def start(name: str, wanted: Made | None = None) -> LabClient:
         elif wanted is not None and not _fits(place.made(), wanted):
             kept = place.made()
             raise UsageError(
-                f"the lab {name!r} was made with clock {kept.clock}, seed {kept.seed}, network {kept.network}, "
+                f"lab {name!r} was created with clock {kept.clock}, seed {kept.seed}, network {kept.network}, "
                 f"kubernetes {kept.kubernetes}",
-                hint=f"start it without these options, or make it anew: talosmith lab stop {name} --delete",
+                hint=f"start it without these options, or recreate it: talosmith lab stop {name} --delete",
             )
         _run(place)
     return place.client()
 
 
 def start_again(name: str) -> LabClient | None:
-    """The same, but a lab that is not there, or not any more, is not made."""
+    """The same, but a lab that does not exist is not created."""
     place = Place(name)
     try:
         with place.starting():
@@ -198,7 +200,7 @@ def _run(place: Place) -> None:
 
 
 def look_for_programs(made: Made) -> None:
-    """Before the lab is started: whoever starts it must see what is missing. Raises `UsageError`."""
+    """Before the lab is started, so that its caller sees what is missing. Raises `UsageError`."""
     if made.kubernetes == "real":
         find_binaries(made.binaries)
 
@@ -221,7 +223,7 @@ def _forget(place: Place) -> None:
     """In one move: a lab is there with its whole world or not at all, wherever this is interrupted."""
     gone = place.folder.with_name(f".{place.name}")
     shutil.rmtree(gone, ignore_errors=True)
-    with suppress(FileNotFoundError):  # somebody else has been quicker
+    with suppress(FileNotFoundError):  # another process was faster
         place.folder.rename(gone)
     shutil.rmtree(gone, ignore_errors=True)
 
@@ -248,8 +250,8 @@ def _spawn(place: Place) -> None:
     if not _wait(is_settled, _START) or not place.running_file.exists():
         lines = place.log_file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise Permanent(
-            f"the lab {place.name!r} did not start: {lines[-1] if lines else 'it said nothing'}",
-            hint=f"the whole story is in {place.log_file}",
+            f"lab {place.name!r} did not start: {lines[-1] if lines else 'no output'}",
+            hint=f"see the log {place.log_file}",
         )
 
 
@@ -258,7 +260,7 @@ def _kill(place: Place) -> None:
     with suppress(OSError, ValueError, KeyError):
         os.kill(json.loads(place.running_file.read_text(encoding="utf-8"))["pid"], signal.SIGKILL)
     if not _wait(lambda: not place.runs(), _DIE):
-        raise Permanent(f"the lab {place.name!r} does not stop", hint=f"see {place.log_file}")
+        raise Permanent(f"lab {place.name!r} does not stop", hint=f"see the log {place.log_file}")
 
 
 def _fits(made: Made, wanted: Made) -> bool:
@@ -281,21 +283,28 @@ def _network(wanted: str) -> str:
         try:
             network = ipaddress.ip_network(wanted)
         except ValueError as error:
-            raise UsageError(f"{wanted!r} is not a network: {error}", hint="write it like 127.80.0.0/16") from None
+            raise UsageError(
+                f"{wanted!r} is not a network: {error}", hint="write a CIDR such as 127.80.0.0/16"
+            ) from None
         if not network.is_loopback or network.num_addresses < 32:
-            raise UsageError(f"{wanted} is not a part of 127.0.0.0/8 with 32 addresses or more")
+            raise UsageError(
+                f"{wanted} is not a part of 127.0.0.0/8 with 32 addresses or more", hint="such as 127.80.0.0/16"
+            )
         holder = holder_of(wanted)
         if holder is not None:
             raise UsageError(
-                f"{wanted} is in use by the lab {holder.name!r}, which has {holder.made().network}",
-                hint=f"take another network, or delete that lab: talosmith lab stop {holder.name} --delete",
+                f"{wanted} is in use by lab {holder.name!r} ({holder.made().network})",
+                hint=f"choose another network, or delete that lab: talosmith lab stop {holder.name} --delete",
             )
         return wanted
     for number in range(FIRST_NETWORK, LAST_NETWORK):
         network = ipaddress.ip_network(f"127.{number}.0.0/16")
         if holder_of(str(network)) is None:
             return str(network)
-    raise UsageError("all networks for labs are taken", hint="delete labs you do not need: talosmith lab status")
+    raise UsageError(
+        "all networks of labs are in use",
+        hint="delete a lab: talosmith lab stop LAB --delete; `talosmith lab status` lists labs",
+    )
 
 
 def _lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:

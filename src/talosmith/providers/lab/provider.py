@@ -1,7 +1,7 @@
 """The machines of one cluster in its lab.
 
 A machine has the node's name there, and a lab takes no name twice: that is what makes a second of the same
-impossible, whoever asks and however often.
+impossible, for any caller and any number of calls.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LabProvider:
     def __init__(self, owner: Owner, home: Home) -> None:
         self._owner = owner
         self._home = home
-        self._leaving = asyncio.Lock()  # who takes the last machine away is told apart from the others
+        self._leaving = asyncio.Lock()  # one deletion at a time: the last one also ends the lab
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         findings = self._home.look()
@@ -50,7 +50,8 @@ class LabProvider:
                 Finding(level="error", check="addresses", cause=cause, evidence="; ".join(taken), fix=fix)
             )
         else:
-            findings.append(Finding(level="ok", check="addresses", evidence=f"{len(specs)} are free or ours"))
+            found = f"{len(specs)} free, or of this cluster" if specs else "no new machine needs one"
+            findings.append(Finding(level="ok", check="addresses", evidence=found))
         return findings
 
     async def find(self) -> list[Machine]:
@@ -58,6 +59,17 @@ class LabProvider:
         if calls is None:
             return []
         return [_machine(one) for one in await calls("machine.list") if self._is_ours(one)]
+
+    async def find_renamed(self) -> Mapping[str, tuple[str, ...]]:
+        """A lab is named after its cluster, so they are in other labs, or in this one if long names begin alike."""
+        calls = await self._home.enter()
+        others = await self._home.others_with(self._owner.id)
+        found: dict[str, tuple[str, ...]] = {name: () for name, machines in others.items() if not machines}
+        own = await calls("machine.list") if calls is not None else []
+        for one in (*own, *(one for machines in others.values() for one in machines)):
+            if name := self._owner.former_name(one["tags"]):
+                found[name] = (*found.get(name, ()), one["name"])
+        return found
 
     async def create(self, spec: MachineSpec, seed: Secret | None = None) -> Machine:
         calls = await self._home.make()
@@ -68,12 +80,15 @@ class LabProvider:
             except MachineExists:  # since we have looked
                 found = await _get(calls, spec.name)
         if found is None:
-            raise Temporary(f"{spec.name} was there, and is gone again", hint="is somebody else at work in this lab?")
+            raise Temporary(
+                f"{spec.name} existed a moment ago and does not exist now",
+                hint="another run may be using this lab: talosmith lab list",
+            )
         if not self._is_ours(found):
             whose = found["tags"].get(CLUSTER_TAG)
             raise Permanent(
                 f"the lab {self._home.name!r} has a machine {spec.name!r} that is not this cluster's",
-                hint=(f"it belongs to another cluster {whose!r}; " if whose else "somebody made it by hand; ")
+                hint=(f"it belongs to another cluster {whose!r}; " if whose else "it was created by hand; ")
                 + f"if it can go: talosmith lab machine delete {spec.name} --lab {self._home.name}",
             )
         return _machine(found)
@@ -171,13 +186,13 @@ def _gone(machine: Machine) -> Permanent:
 
 
 def _not_free(address: str) -> str:
-    """Why nobody can listen there; empty if somebody can."""
+    """Why no process can listen there; empty if one can."""
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         try:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((address, _API_PORT))
         except OSError as problem:
             if problem.errno == errno.EADDRINUSE:
-                return f"somebody else listens on port {_API_PORT}"
+                return f"another process listens on port {_API_PORT}"
             return str(problem.strerror)
     return ""

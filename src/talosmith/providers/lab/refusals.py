@@ -1,4 +1,4 @@
-"""Refusals that whoever asks may have to tell apart: what is there already, and what is not there."""
+"""Refusals that callers handle differently: already exists, and does not exist."""
 
 from __future__ import annotations
 

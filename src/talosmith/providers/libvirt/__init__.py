@@ -1,4 +1,4 @@
-"""Virtual machines on a libvirt host, here or elsewhere: nothing is installed there and nobody logs in by hand."""
+"""Virtual machines on a libvirt host, here or elsewhere: nothing is installed on the host, and no login is needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from talosmith.providers.libvirt.connection import Host
 from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network, wanted
 from talosmith.providers.libvirt.provider import LibvirtProvider
-from talosmith.providers.libvirt.wishes import Wishes
+from talosmith.providers.libvirt.settings import LibvirtSettings
 
 __all__ = ["LibvirtProvider", "libvirt_provider"]
 
@@ -27,7 +27,7 @@ def libvirt_provider(cluster: Cluster, section: Libvirt, owner: Owner) -> Libvir
     secure = [node.name for node in cluster.nodes if node.image.secureboot]
     if secure:
         raise Permanent(
-            f"secure boot is not there for machines on libvirt, and {', '.join(secure)} would need it",
+            f"Secure Boot is not supported on libvirt, and {', '.join(secure)} would need it",
             hint="set `image.secureboot: false`; `firmware: uefi` with `tpm: true` works without it",
         )
 
@@ -45,7 +45,7 @@ def libvirt_provider(cluster: Cluster, section: Libvirt, owner: Owner) -> Libvir
 
     vip = str(cluster.network.vip or "")
     sources = tuple(dict.fromkeys(image(machine_spec(cluster, node)) for node in cluster.nodes))
-    wishes = Wishes(section, seed, image, _network(cluster, section, owner), vip=vip, sources=sources)
+    wishes = LibvirtSettings(section, seed, image, _network(cluster, section, owner), vip=vip, sources=sources)
     return LibvirtProvider(owner, Host(section.uri), wishes)
 
 

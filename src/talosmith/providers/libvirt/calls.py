@@ -7,12 +7,12 @@ its own. A test records every function of libvirt that the provider calls and co
 from __future__ import annotations
 
 from talosmith.providers.base import HostCalls
-from talosmith.providers.libvirt.wishes import Wishes
+from talosmith.providers.libvirt.settings import LibvirtSettings
 
 POOL_START, TRIAL = "libvirt:pool-start", "libvirt:trial-start"
 
 
-def host_calls(wishes: Wishes) -> HostCalls:
+def host_calls(wishes: LibvirtSettings) -> HostCalls:
     """What may be done beyond the machine's own on a host as the inventory describes it."""
     trial = (TRIAL,) if wishes.section.domain_type == "auto" else ()
     pool = (POOL_START,)

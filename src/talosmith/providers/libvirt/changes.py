@@ -24,7 +24,7 @@ def refuse_less(before: Machine, wanted: MachineSpec) -> None:
     if len(wanted.disks_mib) < len(before.disks_mib):
         raise Permanent(
             f"{before.name} has {len(before.disks_mib)} disks and would lose some of them",
-            hint="replace the node, or take the disk away by hand",
+            hint="replace the node, or detach the disk by hand",
         )
 
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
 
+from talosmith.call_log import logged
 from talosmith.errors import Permanent, Temporary
 from talosmith.providers.libvirt.failures import GONE, Interrupted, code_of, failure
 from talosmith.tasks import in_thread, stop_if_cancelled
@@ -62,7 +63,7 @@ class Host:
         self._room = asyncio.Semaphore(_AT_ONCE)
 
     async def do(self, what: str, work: Callable[[Any], T], *, once: bool = False) -> T:
-        """`work` gets the connection, in a thread. `once`: not again if nobody knows whether it was done."""
+        """`work` gets the connection, in a thread. `once`: no retry if it may have been carried out."""
 
         def pause_after(attempt: int, wrong: Temporary) -> float | None:
             if isinstance(wrong, Interrupted):
@@ -79,7 +80,8 @@ class Host:
         """One call, in this thread."""
         library = libvirt()
         try:
-            return work(self._open())
+            with logged("libvirt", self.uri, what):
+                return work(self._open())
         except library.libvirtError as error:
             raise failure(what, error) from None
 
@@ -99,7 +101,7 @@ class Host:
             with suppress(libvirt().libvirtError):
                 await in_thread(connection.close)
 
-    # What is looked up by name or number; None if it is not there
+    # What is looked up by name or number; None if it does not exist
 
     def domain(self, connection: Any, name: str) -> Any:
         return found(lambda: connection.lookupByName(name))

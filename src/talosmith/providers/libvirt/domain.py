@@ -1,7 +1,7 @@
 """A machine as libvirt's XML describes it: written from what is wanted, read back from what is there.
 
 Who owns it stands in the domain's metadata, in a namespace of our own; libvirt keeps that with the domain and touches
-it never. A domain without it is somebody else's, whatever its name; so is a copy of one of ours, which has another
+it never. A domain without it is foreign, whatever its name; so is a copy of one of ours, which has another
 uuid than the one that stands there.
 """
 
@@ -28,7 +28,7 @@ _CPU_MODES = {HOST_CPU: "host-passthrough", WHOLE_EMULATION: "maximum"}
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a machine's network card is plugged into; neither: something that somebody has set by hand."""
+    """What a machine's network card is plugged into; neither: something set by hand."""
 
     network: str = ""  # of libvirt …
     bridge: str = ""  # … or a bridge of the host
@@ -174,7 +174,7 @@ def drive(seed: str) -> Element:
 
 
 @dataclass(frozen=True, slots=True)
-class _Nobody:
+class _Marks:
     """What the metadata of a domain that is not ours says."""
 
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -209,12 +209,12 @@ def read(text: str) -> Domain:
     )
 
 
-def _marks(tree: Element) -> _Nobody:
+def _marks(tree: Element) -> _Marks:
     ours = tree.find(f"metadata/{{{NAMESPACE}}}machine")
     if ours is None or ours.get("uuid") != tree.findtext("uuid"):
-        return _Nobody()
+        return _Marks()
     tags = {tag: ours.get(short, "") for tag, short in _TAGS.items() if short in ours.attrib}
-    return _Nobody(tags, ours.get("address", ""))
+    return _Marks(tags, ours.get("address", ""))
 
 
 def _cpu_model(tree: Element) -> str:

@@ -45,7 +45,7 @@ _TEXTS: tuple[tuple[str, str, bool], ...] = (
     (r"swtpm socket did not show up", "the host is so busy that its TPM did not start within libvirt's second", True),
     (r"swtpm", "install swtpm on the host (packages swtpm, swtpm-tools), or set `tpm: false`", False),
     (r"cannot get interface mtu|bridge.*no such device|unable to add bridge|network (?:'.*' )?is not active",
-     "the bridge or network of the inventory is not there: see `virsh net-list --all`, `ip link` on the host", False),
+     "the inventory's bridge or network does not exist: see `virsh net-list --all`, `ip link` on the host", False),
     (r"creating bridge interface.*operation not permitted", "qemu:///session may not make networks: use qemu:///system",
      False),
     (r"cannot acquire state change lock|still in use|being allocated|resource busy|asynchronous jobs? running",

@@ -94,7 +94,7 @@ def _state(path: Path) -> list[int]:
 
 
 def _move(file: Path, path: Path) -> None:
-    """Rename with everything on disk: after a power cut the name has all of its bytes, or is not there."""
+    """Rename with everything on disk: after a power cut the name has all of its bytes, or does not exist."""
     _sync(file)
     file.rename(path)
     _sync(path.parent)

@@ -22,7 +22,7 @@ from talosmith.errors import Permanent, Temporary
 from talosmith.providers.libvirt.image_cache import Image as Image
 from talosmith.providers.libvirt.image_cache import ImageCache, digest_of
 from talosmith.providers.libvirt.unpacking import Room, unpack
-from talosmith.providers.telling import counting
+from talosmith.providers.progress import counting
 from talosmith.tasks import stop_if_cancelled
 
 _CHUNK = 1024 * 1024
@@ -34,7 +34,7 @@ class Source:
     """Where an image comes from. `schematic` is sent to the factory before it is asked for the image."""
 
     place: str  # a URL, or a path on this computer
-    checksum: str = ""  # `sha256:…` of the file as it is served; empty: nobody told
+    checksum: str = ""  # `sha256:…` of the file as it is served; empty: not known
     schematic: str = ""
     schematic_url: str = ""
     label: str = ""

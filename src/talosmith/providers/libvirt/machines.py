@@ -37,6 +37,14 @@ class Machines:
         ]
         return sorted(machines, key=lambda one: one.name)
 
+    def renamed(self, connection: Any) -> dict[str, tuple[str, ...]]:
+        """By cluster name: domains with this cluster's id and another cluster name."""
+        found: dict[str, tuple[str, ...]] = {}
+        for _, described in each(self.host.domains(connection)):
+            if name := self.owner.former_name(described.tags):
+                found[name] = (*found.get(name, ()), described.node or described.name)
+        return found
+
     def named(self, connection: Any, node: str) -> Machine | None:
         """The machine of that node. A domain of its name that is not this cluster's is in the way."""
         domain = self.host.domain(connection, self.domain_name(node))
@@ -48,7 +56,7 @@ class Machines:
             whose = described.tags.get(CLUSTER_TAG)
             raise Permanent(
                 f"the host has a domain {described.name!r} that is not this cluster's, so {node} cannot be made",
-                hint=(f"it belongs to another cluster {whose!r}; " if whose else "somebody else made it; ")
+                hint=(f"it belongs to another cluster {whose!r}; " if whose else "it was created by another tool; ")
                 + f"rename it (`virsh domrename`), or give this cluster another name; it has uuid {described.uuid}",
             )
         return self.measured(connection, domain, described)
@@ -86,7 +94,7 @@ class Machines:
         return self.measured(connection, domain, read(domain.XMLDesc(0)))
 
     def _machine(self, domain: Any, described: Domain, sizes: dict[str, int]) -> Machine:
-        known = all(path in sizes for path in described.disks)  # not if the pool is off, or a disk was taken away
+        known = all(path in sizes for path in described.disks)  # not if the pool is off, or a disk was detached
         return Machine(
             id=described.uuid,
             name=described.node,

@@ -18,7 +18,7 @@ from talosmith.providers.libvirt.connection import found, libvirt
 from talosmith.providers.libvirt.networks import Network, read_network
 
 _PATIENCE = 1.0  # seconds for who has an address to answer
-_COMPLETE = 0x2  # of an entry in the kernel's ARP table: somebody has answered
+_COMPLETE = 0x2  # of an entry in the kernel's ARP table: a machine has answered
 
 
 def check_network(
@@ -54,7 +54,7 @@ def _range(network: Network, specs: Sequence[MachineSpec]) -> Finding:
     if outside:
         return Finding(
             level="warning", check="network", evidence=f"{network.name} is {inside}; {', '.join(outside)}",
-            cause="machines have addresses that are not of their network: nobody may reach them",
+            cause="machines have addresses outside of their network and may be unreachable",
             fix=f"set `network.node_cidr: {inside}` and `gateway: {network.address}`, or another `libvirt.network`",
         )  # fmt: skip
     return Finding(level="ok", check="network", evidence=f"{network.name}, {inside}")
@@ -92,7 +92,7 @@ def check_forwarding(connection: Any, section: Libvirt, system: Path = Path("/")
     if docker and passes.is_file() and passes.read_text().strip() == "1":
         yield Finding(
             level="warning", check="forwarding", evidence="docker0 is there, and bridges pass the firewall",
-            cause="Docker on this host drops what is forwarded: machines may not reach anybody",
+            cause="Docker on this host drops forwarded traffic: machines may reach nothing beyond the bridge",
             fix=f"iptables -I DOCKER-USER -i {section.bridge} -j ACCEPT, or "
             "sysctl net.bridge.bridge-nf-call-iptables=0",
         )  # fmt: skip
@@ -112,7 +112,7 @@ class Wanted:
 
 
 async def check_addresses(wanted: Iterable[Wanted], macs: Iterable[str | None], system: Path = Path("/")) -> Finding:
-    """Whoever answers has the address already. A refusal says nothing: routers refuse for networks where nobody is.
+    """What answers has the address already. A refusal proves nothing: routers refuse for empty networks, too.
     But on a network that this computer is in, the kernel knows now who has it; `macs` are our own machines'."""
     wanted = list(wanted)
     taken: list[str] = []
@@ -129,7 +129,7 @@ async def check_addresses(wanted: Iterable[Wanted], macs: Iterable[str | None], 
             group.create_task(knock(one))
     if taken:
         return Finding(
-            level="error", check="addresses", cause="somebody has addresses of new machines",
+            level="error", check="addresses", cause="addresses of new machines are in use",
             evidence=", ".join(sorted(taken)), fix="switch that off, or give the nodes other addresses",
         )  # fmt: skip
     ours = {mac.lower() for mac in macs if mac}
@@ -137,10 +137,12 @@ async def check_addresses(wanted: Iterable[Wanted], macs: Iterable[str | None], 
     seen = sorted(f"{one.address} ({one.whose}) is at {known[one.address]}" for one in wanted if one.address in known)
     if seen:
         return Finding(
-            level="warning", check="addresses", cause="somebody seems to have addresses of new machines",
+            level="warning", check="addresses", cause="addresses of new machines seem to be in use",
             evidence=", ".join(seen), fix="see with `arping` whether it is there; switch it off, or choose others",
         )  # fmt: skip
-    return Finding(level="ok", check="addresses", evidence=f"{len(wanted)} are free")
+    return Finding(
+        level="ok", check="addresses", evidence=f"{len(wanted)} free" if wanted else "no new machine needs one"
+    )
 
 
 def _neighbours(system: Path) -> Iterator[tuple[str, str]]:

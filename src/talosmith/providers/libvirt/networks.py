@@ -18,7 +18,7 @@ Mode = Literal["nat", "isolated"]
 @dataclass(frozen=True, slots=True)
 class Network:
     name: str
-    owner: Owner | None  # None: somebody else's
+    owner: Owner | None  # None: foreign
     mode: str
     address: str  # of the host in it
     prefix: int

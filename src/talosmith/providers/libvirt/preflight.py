@@ -16,9 +16,9 @@ from talosmith.providers.libvirt.capabilities import capabilities
 from talosmith.providers.libvirt.connection import Host, found, libvirt
 from talosmith.providers.libvirt.images import Source, peek, prove
 from talosmith.providers.libvirt.network_checks import Wanted, check_addresses, check_forwarding, check_network
+from talosmith.providers.libvirt.settings import LibvirtSettings
 from talosmith.providers.libvirt.store import Store
 from talosmith.providers.libvirt.trial import Trial, Trials
-from talosmith.providers.libvirt.wishes import Wishes
 from talosmith.tasks import in_thread
 
 _GIB = 2**30
@@ -31,9 +31,9 @@ _TALOS, _KUBERNETES = 50000, 6443  # ports of the APIs
 
 
 async def look(
-    host: Host, store: Store, wishes: Wishes, trials: Trials, specs: Sequence[MachineSpec], *, first: bool
+    host: Host, store: Store, wishes: LibvirtSettings, trials: Trials, specs: Sequence[MachineSpec], *, first: bool
 ) -> list[Finding]:
-    """`first`: the cluster has no machines yet, so its shared address must be nobody's, too."""
+    """`first`: the cluster has no machines yet, so its VIP must be free, too."""
     try:
         findings = await host.do(
             "look at the host", lambda connection: list(_host(connection, store, wishes, trials, specs))
@@ -50,7 +50,7 @@ async def look(
 
 
 def _host(
-    connection: Any, store: Store, wishes: Wishes, trials: Trials, specs: Sequence[MachineSpec]
+    connection: Any, store: Store, wishes: LibvirtSettings, trials: Trials, specs: Sequence[MachineSpec]
 ) -> Iterator[Finding]:
     yield _versions(connection)
     yield from _kinds(connection, wishes, trials, specs)
@@ -76,7 +76,9 @@ def _version(number: int) -> tuple[int, int, int]:
     return number // 1_000_000, number // 1000 % 1000, number % 1000
 
 
-def _kinds(connection: Any, wishes: Wishes, trials: Trials, specs: Sequence[MachineSpec]) -> Iterator[Finding]:
+def _kinds(
+    connection: Any, wishes: LibvirtSettings, trials: Trials, specs: Sequence[MachineSpec]
+) -> Iterator[Finding]:
     host, section = capabilities(connection), wishes.section
     for arch in sorted({spec.arch for spec in specs}):
         try:

@@ -1,15 +1,15 @@
 """The machines of one cluster on a libvirt host.
 
 A machine is a domain, and libvirt takes no name twice: to define it is what makes it ours, and everything before that
-(disks, seed) carries a uuid of its own and is nobody's until then. Who comes second takes his own volumes away again
-and has the machine of who came first.
+(disks, seed) carries a uuid of its own and has no owner until then. The second of two runs deletes its own volumes
+and uses the machine of the first.
 """
 
 from __future__ import annotations
 
 import asyncio
 import uuid as uuids
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from talosmith.errors import TalosmithError
@@ -26,11 +26,11 @@ from talosmith.providers.libvirt.images import Image
 from talosmith.providers.libvirt.machines import Machines, each, gone
 from talosmith.providers.libvirt.preflight import look
 from talosmith.providers.libvirt.resources import LibvirtResources
+from talosmith.providers.libvirt.settings import LibvirtSettings
 from talosmith.providers.libvirt.storage import Names, listed
 from talosmith.providers.libvirt.store import Store, delete_volume
 from talosmith.providers.libvirt.trial import Trials
-from talosmith.providers.libvirt.wishes import Wishes
-from talosmith.providers.telling import tell
+from talosmith.providers.progress import tell
 from talosmith.tasks import shielded
 from talosmith.waiting import poll
 
@@ -43,7 +43,7 @@ class LibvirtProvider:
     simulated = False
     creates = True
 
-    def __init__(self, owner: Owner, host: Host, wishes: Wishes) -> None:
+    def __init__(self, owner: Owner, host: Host, wishes: LibvirtSettings) -> None:
         self._owner = owner
         self._host = host
         self._wishes = wishes
@@ -68,6 +68,9 @@ class LibvirtProvider:
 
     async def find(self) -> list[Machine]:
         return await self._host.do("look for machines", self._machines.list)
+
+    async def find_renamed(self) -> Mapping[str, tuple[str, ...]]:
+        return await self._host.do("look for machines", self._machines.renamed)
 
     async def create(self, spec: MachineSpec, seed: Secret | None = None) -> Machine:
         there = await self._host.do(
@@ -210,7 +213,7 @@ class LibvirtProvider:
         return wanted
 
     def _define(self, connection: Any, wanted: Domain) -> bool:
-        """False if somebody else has made a domain of this name meanwhile."""
+        """False if another run has defined a domain of this name meanwhile."""
         try:
             domain = connection.defineXML(render(wanted))
         except libvirt().libvirtError:
@@ -226,7 +229,7 @@ class LibvirtProvider:
         return True
 
     async def _withdraw(self, names: Names) -> None:
-        """Takes volumes away that no machine has, if that can be known now; the last `destroy` gets the rest."""
+        """Delete volumes that no machine has, if that can be known now; the last `destroy` deletes the rest."""
         try:
             await self._host.do("clean up", lambda connection: self._clear(connection, names))
         except TalosmithError:

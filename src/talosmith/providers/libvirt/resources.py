@@ -2,7 +2,7 @@
 
 Each is wanted only where the inventory has it created (`make_network`, `pool_path`); the image always. A network is
 known as this cluster's by its metadata, a pool by its uuid, an image by the cluster's claim beside it in the pool.
-Somebody else's network or pool of a wanted name is used as it is.
+A network or pool of a wanted name that is not ours is used unchanged.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from talosmith.providers.libvirt.connection import Host, found, libvirt
 from talosmith.providers.libvirt.images import Image, Source, obtain, peek
 from talosmith.providers.libvirt.machines import each
 from talosmith.providers.libvirt.networks import read_network, render_network
+from talosmith.providers.libvirt.settings import LibvirtSettings
 from talosmith.providers.libvirt.storage import claimed, is_image, pool_uuid, read_pool, read_volume, uuid_in
 from talosmith.providers.libvirt.store import Store, switch_on
-from talosmith.providers.libvirt.wishes import Wishes
 from talosmith.providers.libvirt.xml import attribute, parse
 from talosmith.tasks import in_thread
 
@@ -42,7 +42,7 @@ class LibvirtResources:
     owner: Owner
     host: Host
     store: Store
-    wishes: Wishes
+    wishes: LibvirtSettings
     _fetching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def wanted(self) -> tuple[ResourceSpec, ...]:
@@ -125,11 +125,11 @@ class LibvirtResources:
                     name=described.name,
                     settings=settings,
                     tags=self._tags(described.owner),
-                    used_by=self._strangers_in(connection, described.name) if ours else (),
+                    used_by=self._foreign_machines_in(connection, described.name) if ours else (),
                 )
 
-    def _strangers_in(self, connection: Any, network: str) -> tuple[str, ...]:
-        """Somebody else may have put machines into our network."""
+    def _foreign_machines_in(self, connection: Any, network: str) -> tuple[str, ...]:
+        """Machines that are not ours may be attached to our network."""
         domains = [described for _, described in each(connection.listAllDomains())]
         return tuple(sorted(one.name for one in domains if one.link.network == network and not one.is_of(self.owner)))
 
@@ -154,7 +154,7 @@ class LibvirtResources:
                 )
 
     def _is_foreign(self, volume: str) -> bool:
-        """Images are nobody's: those that this cluster has claimed go before the pool, unless others claim them."""
+        """Images have no owner: those that only this cluster has claimed are deleted before the pool."""
         return not uuid_in(self.owner, volume) and claimed(volume)[0] != self.owner.id and not is_image(volume)
 
     def _images(self, connection: Any, known: Mapping[str, ResourceSpec]) -> Iterator[Resource]:
@@ -240,7 +240,7 @@ class LibvirtResources:
                 network = found(lambda: connection.networkLookupByName(wanted.name))
                 if network is None:  # else another was faster
                     raise
-        if read_network(network.XMLDesc()).owner == self.owner:  # somebody else's is used as it is
+        if read_network(network.XMLDesc()).owner == self.owner:  # a foreign network is used unchanged
             switch_on(network)
             if not network.autostart():
                 network.setAutostart(1)

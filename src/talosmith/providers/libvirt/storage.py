@@ -119,7 +119,7 @@ def pool_uuid(owner: Owner, name: str) -> str:
 
 
 def claim_name(owner: Owner, digest: str) -> str:
-    """An empty volume: this cluster uses the image. Nobody deletes an image that another cluster has claimed."""
+    """An empty volume: this cluster uses the image. An image that another cluster has claimed is never deleted."""
     return f"{PREFIX}-{owner.id}-claim-{digest[:32]}"
 
 
@@ -145,6 +145,6 @@ def uuid_in(owner: Owner, name: str) -> str:
 
 
 def listed(pool: Any) -> list[Volume]:
-    """What libvirt has in the pool; those that vanish meanwhile are not there."""
+    """What libvirt has in the pool; without those that vanish meanwhile."""
     told = (found(one.XMLDesc) for one in pool.listAllVolumes())
     return [read_volume(text) for text in told if text]

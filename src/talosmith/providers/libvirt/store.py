@@ -1,7 +1,7 @@
 """What a cluster keeps in the host's storage pool: the image, the machines' disks, their seeds and console logs.
 
 Every function here runs in a worker thread, as the work of one `Host.do`, and may be repeated: volumes have names
-that nobody else uses, so one that is there already was made by the try before.
+that no other process uses, so an existing one was made by the attempt before.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from talosmith.providers.libvirt.storage import (
     render_volume,
     uuid_in,
 )
-from talosmith.providers.telling import counting, tell
+from talosmith.providers.progress import counting, tell
 from talosmith.tasks import stop_if_cancelled
 
 _MIB = 2**20
@@ -89,7 +89,7 @@ class Store:
         return told
 
     def make_pool(self, connection: Any) -> None:
-        """Create it, or finish what a run that was cut off has left of it. Somebody else's is left as it is."""
+        """Create it, or finish what a run that was cut off has left of it. A foreign pool is left unchanged."""
         uuid = pool_uuid(self.owner, self.pool_name)
         pool = found(lambda: connection.storagePoolLookupByName(self.pool_name))
         if pool is None:
@@ -152,7 +152,7 @@ class Store:
         try:
             return self._upload(connection, pool, name, image)
         except libvirt().libvirtError as error:
-            if code_of(error) in GONE:  # somebody took it for cut off
+            if code_of(error) in GONE:  # another run took it for an interrupted upload
                 raise _uploaded_by_another(name) from None
             raise
 
@@ -192,7 +192,7 @@ class Store:
         written to is left alone."""
         try:
             before = last_written(volume.XMLDesc())
-            tell("looking whether somebody else is copying the image to the host")
+            tell("checking whether another run is copying the image to the host")
             _pause()
             if last_written(volume.XMLDesc()) != before:
                 raise _uploaded_by_another(name)
@@ -270,7 +270,7 @@ class Store:
 
 
 def _uploaded_by_another(name: str) -> Temporary:
-    return Temporary(f"the image {name} is being uploaded by somebody else", retry_after=5.0)
+    return Temporary(f"the image {name} is being uploaded by another run", retry_after=5.0)
 
 
 def _pause() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from talosmith.errors import Permanent
-from talosmith.providers.telling import counting
+from talosmith.providers.progress import counting
 from talosmith.tasks import stop_if_cancelled
 
 GIB = 1024**3

@@ -29,7 +29,7 @@ def text_of(tree: Element) -> str:
 
 
 def parse(text: str) -> Element:
-    return ElementTree.fromstring(text)  # noqa: S314 - libvirt writes it anew itself: no entities come through
+    return ElementTree.fromstring(text)  # noqa: S314 - libvirt serialises it itself: no entities come through
 
 
 def attribute(tree: Element, path: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Machines that are there already: found at their addresses or by their MAC addresses, never made or taken away."""
+"""Existing machines: found at their addresses or by their MAC addresses, never created or deleted."""
 
 from __future__ import annotations
 

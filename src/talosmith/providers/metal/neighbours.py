@@ -16,7 +16,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 _NETLINK_ROUTE, _GET, _NEW, _DONE, _ERROR = 0, 30, 28, 3, 2
 _REQUEST_DUMP = 0x301
 _DESTINATION, _LINK_ADDRESS = 1, 2  # attributes
-_KNOWN = 0x02 | 0x04 | 0x08 | 0x10 | 0x80  # reachable, stale, delay, probe, permanent; else nobody has answered
+_KNOWN = 0x02 | 0x04 | 0x08 | 0x10 | 0x80  # reachable, stale, delay, probe, permanent; else nothing has answered
 _HEADER, _NEIGHBOUR, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BxxxiHBB"), struct.Struct("=HH")
 
 LARGEST = 1024  # addresses that are called out to: a /22

@@ -18,13 +18,13 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import NameOID
 
 from talosmith.desired.pki import public_bytes, read_certificate
-from talosmith.reaching import Shown, in_turns
+from talosmith.probe import Shown, in_turns
 
 PORT = 50000
 _MAINTENANCE_NAME = "maintenance-service.talos.dev"
 
 Who = Literal[
-    "nobody",  # nothing answers at this address
+    "silent",  # nothing answers at this address
     "closed",  # a machine that refuses connections to this port, or closes them at once
     "not-talos",
     "maintenance",
@@ -50,15 +50,15 @@ async def peek(host: str, *, authority: str = "", seconds: float = 3.0) -> Peek:
     try:
         transport, shown = await _connected(host, seconds, context)
     except TimeoutError:
-        return Peek("nobody", f"no answer within {seconds:g} s")
+        return Peek("silent", f"no answer within {seconds:g} s")
     except ConnectionRefusedError:
-        return Peek("closed", f"port {PORT} is closed")
+        return Peek("closed", "connection refused")
     except (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError) as problem:  # as of a node that goes down
         return Peek("closed", f"the connection was closed during the TLS handshake ({problem or 'EOF'})")
     except ssl.SSLError as problem:
         return Peek("not-talos", str(problem))
     except OSError as problem:
-        return Peek("nobody", problem.strerror or str(problem))
+        return Peek("silent", problem.strerror or str(problem))
     transport.abort()  # a node may still want to complain about the client certificate we have not shown
     return _judged(shown.certificate, authority)
 

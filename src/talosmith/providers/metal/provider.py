@@ -116,7 +116,7 @@ class MetalProvider:
         return places
 
     async def _called_out(self, network: IpNetwork, macs: Sequence[str], before: dict[str, str]) -> dict[str, str]:
-        """The table after everybody in the network has been called; what it said before may be out of date."""
+        """The table after every address of the network was probed; earlier entries may be out of date."""
         await call_out(network)
 
         async def all_answered() -> bool:
@@ -135,14 +135,14 @@ async def _place(node: Node, answered: bool, table: dict[str, str]) -> _Found:
     if node.mac is None or node.bond is not None:  # a bond answers with whichever card it likes
         return _Found((ip,), answered)
     seen = table.get(ip, "")
-    stranger = seen if seen != node.mac else ""
-    if answered and not stranger:
+    foreign_mac = seen if seen != node.mac else ""
+    if answered and not foreign_mac:
         return _Found((ip,), True)
     elsewhere = [address for address in at(node.mac, table) if address != ip]
     for address in elsewhere:
         if await answers(address):
-            return _Found((address, ip) if not stranger else (address,), True)
-    return _Found((ip, *elsewhere), answered, stranger if answered else "")
+            return _Found((address, ip) if not foreign_mac else (address,), True)
+    return _Found((ip, *elsewhere), answered, foreign_mac if answered else "")
 
 
 async def _each(nodes: Sequence[Node], look: Callable[[Node], Awaitable[T]]) -> dict[str, T]:

@@ -1,4 +1,4 @@
-"""What a look at a machine means for whoever wants to make a node of it."""
+"""What a probe of a machine means for a node that is to run on it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from talosmith.providers.metal.peek import PORT, Peek, Who
 
 # The cause, and what to do about it.
 _WRONG: Mapping[Who, tuple[str, str]] = {
-    "nobody": (
-        "nothing answers there",
-        "switch the machine on and let it boot Talos; if it has another address until it is configured, set "
+    "silent": (
+        "no answer",
+        "power the machine on and boot Talos; if it has another address until it is configured, set "
         "`mac_addr`, and `metal.search` if it is on the local network",
     ),
     "closed": (
-        f"a machine is there, but takes no connections on port {PORT}",
-        f"is it still booting, does it run Talos, does a firewall let port {PORT} through?",
+        f"no connection to port {PORT}",
+        f"check that the machine has booted Talos and that no firewall blocks port {PORT}",
     ),
-    "not-talos": (f"what answers on port {PORT} is not Talos", "is this its address? Boot it from a Talos image"),
+    "not-talos": (f"port {PORT} is not the Talos API", "check the address, and boot the machine from a Talos image"),
     "another": (
-        "the machine is configured already, and not by this cluster",
-        "if what it holds may be lost, reset it as an administrator of its cluster: talosctl reset --reboot",
+        "the machine already has a machine config, and not of this cluster",
+        "if its data may be lost, reset it as an administrator of its cluster: talosctl reset --reboot",
     ),
 }
-_TRANSIENT: frozenset[Who] = frozenset({"nobody", "closed"})  # so does a machine look that boots or reboots
+_TRANSIENT: frozenset[Who] = frozenset({"silent", "closed"})  # so does a machine look that boots or reboots
 
 
 def tell(spec: MachineSpec, address: str, seen: Peek, seen_mac: str = "") -> Finding:
@@ -61,6 +61,6 @@ def tell(spec: MachineSpec, address: str, seen: Peek, seen_mac: str = "") -> Fin
             cause="the certificate is not the one that the inventory expects",
             evidence=f"{shown}, and {spec.fingerprint} is expected",
             fix="it makes a new one at every boot: compare with its console. If that shows another one than this, "
-            "somebody else answers at this address",
+            "another machine answers at this address",
         )
     return Finding(level="ok", check=check, evidence="in maintenance mode, with the expected certificate")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -10,6 +11,7 @@ from google.protobuf.message import Message
 from grpclib.client import Channel, ServiceMethod, StreamUnaryMethod, UnaryStreamMethod, UnaryUnaryMethod
 from grpclib.const import Cardinality
 
+from talosmith.call_log import logged
 from talosmith.talos.errors import NotTalos
 from talosmith.talos.grpc.call import Call
 from talosmith.talos.grpc.channel import NodeChannel
@@ -54,7 +56,7 @@ class Caller:
     ) -> RecvT:
         """A question with one answer."""
         seconds = timeout or self._limits.call_timeout
-        with translated(self._channel, self._label, _name(method), seconds):
+        with self._logged(method), translated(self._channel, self._label, _name(method), seconds):
             async with self._open(method, Cardinality.UNARY_UNARY, seconds) as call:
                 await call.send_message(request, end=True)
                 reply = await call.recv_only_message()
@@ -70,7 +72,7 @@ class Caller:
     ) -> AsyncIterator[RecvT]:
         """A question with many answers, of `budget` bytes in all."""
         seconds = timeout or self._limits.call_timeout
-        with translated(self._channel, self._label, _name(method), seconds):
+        with self._logged(method), translated(self._channel, self._label, _name(method), seconds):
             async with self._open(method, Cardinality.UNARY_STREAM, seconds, budget) as call:
                 await call.send_message(request, end=True)
                 async for message in call:
@@ -95,7 +97,7 @@ class Caller:
     ) -> RecvT:
         """Many messages with one answer."""
         try:
-            with translated(self._channel, self._label, _name(method), timeout):
+            with self._logged(method), translated(self._channel, self._label, _name(method), timeout):
                 async with self._open(method, Cardinality.STREAM_UNARY, timeout) as call:
                     await call.send_request()
                     async for message in _marked(messages):
@@ -105,6 +107,9 @@ class Caller:
         except _SourceFailed as wrong:
             raise cast(Exception, wrong.__cause__) from None
         return self._given(method, reply)
+
+    def _logged(self, method: ServiceMethod[Any, Any]) -> AbstractContextManager[None]:
+        return logged("talos", self._label, _name(method))
 
     def _open(
         self,

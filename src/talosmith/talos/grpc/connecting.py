@@ -12,7 +12,7 @@ import ssl
 
 from talosmith.desired.validity import EXPIRED, NOT_YET_VALID, SET_CLOCKS, out_of_time_served
 from talosmith.foreign_text import cleaned
-from talosmith.reaching import certificate_at
+from talosmith.probe import certificate_at
 from talosmith.talos.address import Address
 from talosmith.talos.errors import (
     ClockMismatch,
@@ -35,25 +35,25 @@ _IS_IT_ON = "Is the machine on, and is there a way to it from here (firewall, VP
 _WRONG_PURPOSE, _WRONG_NAMES = 26, (62, 64)
 _LOOK = 3.0  # seconds for a second look at a certificate, which only serves to say more
 _WAITED_FOR = {
-    "idle": "to connect",
-    "tcp": "the connection: nothing answers at this address",
-    "tls": "TLS: something accepts connections there, but says nothing",
-    "http2": "HTTP/2: TLS is set up, then nothing comes",
+    "idle": "connection attempt",
+    "tcp": "answer to TCP connect",
+    "tls": "TLS handshake after TCP connect",
+    "http2": "HTTP/2 settings after the TLS handshake",
 }
 _OUT_OF_TIME_THERE = "ALERT_CERTIFICATE_EXPIRED"  # what Go sends for a certificate that is not yet valid, too
 _ALERTS = {
-    "UNKNOWN_CA": "was signed by another authority than the node's",
+    "UNKNOWN_CA": "was signed by another CA than the node's",
     "BAD_CERTIFICATE": "is not acceptable to the node",
     "UNSUPPORTED_CERTIFICATE": "is of a kind the node does not accept",
     "CERTIFICATE_UNKNOWN": "is not acceptable to the node",
-    "DECRYPT_ERROR": "does not fit its key or authority",
+    "DECRYPT_ERROR": "does not match its key or CA",
 }
 
 
 def too_slow(node: str, stage: str, seconds: float) -> TalosError:
     return Unreachable(
         node,
-        f"waited {seconds:g} s for {_WAITED_FOR.get(stage, 'the connection')}",
+        f"no {_WAITED_FOR.get(stage, 'connection')} within {seconds:g} s (i/o timeout)",
         hint=_IS_IT_ON,
     )
 
@@ -68,8 +68,8 @@ def failed(node: str, address: Address, stage: str, wrong: OSError, trust: Trust
     if wrong.errno == errno.ECONNREFUSED:
         return Unreachable(
             node,
-            f"nothing listens on port {address.port}",
-            hint="The machine is up, Talos' API is not: it may still be booting, or this is another machine.",
+            f"Talos API does not listen on port {address.port} (connection refused)",
+            hint="The machine is up and Talos' API is not: it may be booting, or another machine has this address.",
         )
     if wrong.errno in (errno.EMFILE, errno.ENFILE):
         return Unreachable(node, "this process has too many files open", hint="Raise the limit: ulimit -n 4096.")
@@ -83,11 +83,15 @@ def _tls(node: str, wrong: ssl.SSLError, trust: Trust, certificate: bytes = b"")
     reason = wrong.reason or str(wrong)
     if "CERTIFICATE_REQUIRED" in reason:
         if trust.with_certificate:
-            return Refused(node, "did not take our client certificate", hint="Is it a client certificate of Talos?")
+            return Refused(
+                node,
+                "refused our client certificate (remote error: tls: certificate required)",
+                hint="Is it a client certificate of Talos?",
+            )
         return NotInMaintenance(
             node,
-            "asks for a client certificate, so it is not in maintenance mode",
-            hint="It has a config already. Use the cluster's talosconfig or secrets, or reset the node.",
+            "is not in maintenance mode: requires a client certificate (remote error: tls: certificate required)",
+            hint="It already has a machine config. Use the cluster's talosconfig or secrets, or reset the node.",
         )
     if _OUT_OF_TIME_THERE in reason:
         shown = tls.describe(certificate) if certificate else None
@@ -103,7 +107,7 @@ def _tls(node: str, wrong: ssl.SSLError, trust: Trust, certificate: bytes = b"")
         if f"ALERT_{alert}" in reason:
             return Refused(
                 node,
-                f"refuses our client certificate, which {meaning}",
+                f"refuses our client certificate, which {meaning} ({cleaned(reason)})",
                 hint="Is this talosconfig the one of this cluster, and are the clocks right on both sides?",
                 said=reason,
             )
@@ -137,13 +141,15 @@ async def not_trusted(
         return await _another_node(node, address, seconds)
     if wrong.verify_code == _WRONG_PURPOSE:
         return NotTrusted(
-            node, "shows a certificate that is not one of a node", hint="Somebody may be posing as the node."
+            node,
+            "certificate is not a node's (x509: certificate specifies an incompatible key usage)",
+            hint="Another machine may be posing as the node.",
         )
     certificate = await _look(address, seconds)
     if not certificate or trust.issued(certificate):
         return Unreachable(
             node,
-            "showed a certificate that was not signed by this cluster's authority, then changed or went away",
+            "certificate changed after one of an unknown CA (x509: certificate signed by unknown authority)",
             hint="The node may be leaving maintenance mode, or entering it.",
         )
     shown = tls.describe(certificate)
@@ -151,14 +157,14 @@ async def not_trusted(
         return InMaintenance(
             node,
             f"is in maintenance mode, with the fingerprint {shown.fingerprint}",
-            hint="It has no config. Apply one first.",
+            hint="The node has no machine config. Apply one first.",
             said=shown.fingerprint,
         )
     issuer = f", but by {cleaned(shown.issuer)!r} (its key's fingerprint: {shown.fingerprint})" if shown else ""
     return NotTrusted(
         node,
-        f"shows a certificate that was not signed by this cluster's authority{issuer}",
-        hint="Either the node belongs to another cluster, or these secrets or this talosconfig do.",
+        f"certificate is not signed by this cluster's CA{issuer} (x509: certificate signed by unknown authority)",
+        hint="The node belongs to another cluster, or the secrets or the talosconfig do.",
     )
 
 

@@ -112,8 +112,8 @@ def _too_slow(channel: NodeChannel, node: str, call: str, timeout: float) -> Tal
         channel.protocol.suspect()
     return errors.TooSlow(
         node,
-        f"{call}: no answer within {timeout:g} s",
-        hint="Whether the node did it is not known; ask it before asking again.",
+        f"{call}: no answer within {timeout:g} s (context deadline exceeded)",
+        hint="Whether the node carried out the call is not known: read its state before a retry.",
         call=call,
     )
 
@@ -125,7 +125,7 @@ def _lost(channel: NodeChannel, node: str, call: str, wrong: Exception) -> Talos
         return errors.NotReady(
             node,
             f"{call}: the node ended the call ({cleaned(reason)})",
-            hint="It may be shutting down. Whether it did what was asked is not known.",
+            hint="It may be shutting down. Whether the request was carried out is not known.",
             call=call,
         )
     if reason == "Protocol error":
@@ -133,6 +133,6 @@ def _lost(channel: NodeChannel, node: str, call: str, wrong: Exception) -> Talos
     return errors.Unreachable(
         node,
         f"{call}: the connection was lost ({cleaned(reason)})",
-        hint="The node may be rebooting. Whether it did what was asked is not known.",
+        hint="The node may be rebooting. Whether the request was carried out is not known.",
         call=call,
     )

@@ -17,7 +17,7 @@ from h2.errors import ErrorCodes
 from h2.events import Event, RemoteSettingsChanged
 from hyperframe.frame import GoAwayFrame
 
-from talosmith.reaching import certificate_of
+from talosmith.probe import certificate_of
 from talosmith.talos.grpc.headers import LiteralEncoder
 from talosmith.talos.grpc.transport import Gathering, slim
 
@@ -38,7 +38,7 @@ class _Processor(EventsProcessor):
         self._protocol = protocol
 
     def process(self, event: Event) -> None:
-        # Frames of kinds that nobody knows yet are allowed, and must be ignored.
+        # Frames of unknown types are allowed, and must be ignored.
         if event.__class__ in getattr(self, "processors", {}):
             super().process(event)
 

@@ -34,7 +34,7 @@ def cluster_context(credentials: Credentials) -> ssl.SSLContext:
 
 
 def open_context() -> ssl.SSLContext:
-    """Checks nothing by itself: whoever uses it compares fingerprints."""
+    """Checks nothing by itself: the caller compares fingerprints."""
     context = _context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

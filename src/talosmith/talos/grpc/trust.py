@@ -1,4 +1,4 @@
-"""Two ways of trusting whoever answers at a node's address, in the one shape that connecting needs."""
+"""Two ways of trusting what answers at a node's address, in the one shape that connecting needs."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class FingerprintTrust:
         self.known = wanted
 
     def before(self, node: str) -> None:
-        """Anybody may connect."""
+        """Any client may connect."""
 
     def check(self, node: str, certificate: bytes) -> None:
         try:
@@ -127,5 +127,5 @@ class FingerprintTrust:
             node,
             f"shows the fingerprint {seen}, and {known} was {'expected' if self._given else 'seen there before'}",
             hint="A node makes a new certificate whenever it boots into maintenance mode, so compare with its "
-            "console. If that shows another one, somebody else answers at this address.",
+            "console. If that shows another one, another machine answers at this address.",
         )

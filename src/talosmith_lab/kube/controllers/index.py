@@ -1,4 +1,4 @@
-"""Which pods are where and whose, and who depends on whom: kept up with each change, so that nobody has to search."""
+"""Which pods are where and whose, and who depends on whom: kept current with each change; no search is needed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What Talos applies to a new cluster by itself: kube-proxy, CoreDNS, flannel, and what they need.
 
-As Talos does it, what is there already stays as it is.
+As Talos does it, existing objects stay unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the control plane does with nodes: gives them networks, taints those that are lost, takes their pods away."""
+"""What the control plane does with nodes: assigns pod networks, taints lost nodes, evicts their pods."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def _is_lost(node: Obj) -> bool:
 
 
 def _stays(pod: Obj) -> int | None:
-    """Seconds that a pod stays on a lost node; None: until somebody takes it away."""
+    """Seconds that a pod stays on a lost node; None: until it is deleted."""
     if is_mirror(pod):
         return None
     for one in pod["spec"].get("tolerations") or ():

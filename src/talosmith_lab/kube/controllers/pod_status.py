@@ -90,7 +90,7 @@ def ended(pod: Obj, now: str, code: int) -> Obj:
 
 
 def unready(pod: Obj, now: str, reason: str = "") -> Obj:
-    """Its node is lost, so nobody knows how it is."""
+    """Its node is lost, so its state is unknown."""
     before = pod.get("status") or {}
     told = {"type": "Ready", "status": "False", "lastProbeTime": None, **({"reason": reason} if reason else {})}
     return {**before, "conditions": with_condition(before.get("conditions"), told, now)}

@@ -2,7 +2,7 @@
 
 What is not simulated can be asked for by the annotation `lab.talosmith.dev/behaviour` on a pod (or a template):
 `never-ready` (it runs, and is never ready), `fails` (its containers end with an error as soon as they run), `slow`
-(ten times as long to start) and `unpullable` (its image is not there). An image whose name says that it does not
+(ten times as long to start) and `unpullable` (its image does not exist). An image whose name says that it does not
 exist, and a command that is an error by itself (`false`, `exit 3`), need no annotation.
 """
 

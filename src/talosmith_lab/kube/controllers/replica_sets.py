@@ -75,7 +75,7 @@ class ReplicaSets(Controller):
         self._report(found, problem)
 
     def _take_up(self, owner: Obj) -> None:
-        """Pods that nobody has and that fit."""
+        """Pods without a controller that match."""
         for pod in list(self.work.index.alone.get(owner["metadata"]["namespace"], {}).values()):
             if is_active(pod) and selects(owner["spec"].get("selector"), labels_of(pod)):
                 owners = [*(pod["metadata"].get("ownerReferences") or ()), reference(REPLICA_SET, owner)]

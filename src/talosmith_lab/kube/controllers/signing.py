@@ -1,4 +1,4 @@
-"""Certificates on request: signed with the cluster's own authority once somebody has approved them."""
+"""Certificates on request: signed by the cluster's CA once approved."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Signing(Controller):
         self.work.set_status(REQUEST, request, {**status, "certificate": certificate})
 
     def _approve(self, request: Obj) -> Obj:
-        """Kubelets' own client certificates need nobody."""
+        """Kubelets' own client certificates need no approval."""
         message = "Auto approving kubelet client certificate after SubjectAccessReview."
         return self._tell(
             request, {"type": "Approved", "status": "True", "reason": "AutoApproved", "message": message}

@@ -1,4 +1,4 @@
-"""StatefulSets: pods with names that stay, made one after the other and taken away in the opposite order."""
+"""StatefulSets: pods with names that stay, created one after the other and deleted in the opposite order."""
 
 from __future__ import annotations
 

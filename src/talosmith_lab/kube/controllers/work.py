@@ -2,7 +2,7 @@
 
     work = Work(world, kubernetes)
     work.start(controllers)      # everything there is goes through them once
-    work.step()                  # some of the queue; whoever changes an object sees to it that more follows
+    work.step()                  # some of the queue; a changed object queues what follows
 
 Controllers remember nothing that is not in objects or machines, so a lab that was killed finds it all again.
 """
@@ -194,7 +194,7 @@ class Work:
         return Key(self.uid, f"{_WAIT}{controller.name}:{what}:{key}")
 
     def elapsed(self, what: str) -> None:
-        """A wait on the timeline is over. Without an API it begins anew when there is one."""
+        """A wait on the timeline is over. Without an API it begins again when there is one."""
         name, told, key = what.removeprefix(_WAIT).split(":", 2)
         if not self.active:
             self.look_at(name, key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grpclib.const import Status
 
 from talosmith.talos.proto import machine_pb2 as pb
-from talosmith_lab import life, quorum, versions
+from talosmith_lab import lifecycle, quorum, versions
 from talosmith_lab.machine import Machine
 from talosmith_lab.sequences import request as begin
 from talosmith_lab.server.methods import Call, answers, fail
@@ -63,7 +63,7 @@ def upgrade(call: Call, request: pb.UpgradeRequest) -> pb.UpgradeResponse:
     except ValueError as error:
         raise fail(Status.UNKNOWN, f"error validating installer image {request.image!r}: {error}") from None
     if call.world.active("full-disk", machine.name):
-        raise fail(Status.UNKNOWN, f"error validating installer image {request.image!r}: {life.NO_SPACE}")
+        raise fail(Status.UNKNOWN, f"error validating installer image {request.image!r}: {lifecycle.NO_SPACE}")
     why = versions.refusal(version, machine.run.version)
     if why:
         raise fail(Status.UNKNOWN, f"error validating installer image {request.image!r}: {why}")

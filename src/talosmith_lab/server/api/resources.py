@@ -1,4 +1,4 @@
-"""Resources: read and watched. Nobody writes them from outside."""
+"""Resources: read and watched; clients never write them."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _event(call: Call, kind: Any, one: Resource, old: Resource | None = None) ->
 
 
 def _gone(call: Call, request: pb.WatchRequest) -> pb.Event:
-    """What is watched is not there yet."""
+    """What is watched does not exist yet."""
     metadata = pb.Metadata(
         namespace=request.namespace, type=request.type, id=request.id, version="undefined", phase="running"
     )

@@ -52,7 +52,7 @@ def _form(accept: str, pretty: bool) -> Form:
         media, _, rest = clause.strip().partition(";")
         options = dict(part.strip().partition("=")[::2] for part in rest.split(";") if part.strip())
         if options.get("as", "") in _META_SHAPES and options.get("v") not in _META_VERSIONS:
-            continue  # of a version that nobody has, so the client's next choice counts
+            continue  # of an unknown version, so the client's next choice counts
         if media in (JSON, YAML, "application/*", "*/*") or media.startswith(_OPENAPI_V2):
             chosen = media if media in (JSON, YAML) else JSON
             return Form(chosen, options.get("as", ""), options.get("v", ""), pretty)

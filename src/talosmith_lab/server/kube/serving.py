@@ -19,7 +19,7 @@ from talosmith_lab.server.secure import Secured
 
 PORT = 6443
 _FIRST_PORT = 50000  # of the Talos API, where machines have ports instead of addresses
-_FRESH = 90 * 86400.0  # seconds until a certificate is made anew
+_FRESH = 90 * 86400.0  # seconds until a certificate is renewed
 
 
 class KubeServers:

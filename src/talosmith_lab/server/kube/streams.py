@@ -72,12 +72,12 @@ class WatchStream:
 
     @property
     def _has_news(self) -> bool:
-        """Of what happened while the client was still reading nobody will tell again."""
+        """What happened while the client was still reading is not sent again."""
         return not self._is_cut_off and self.watch.revision < self.watch.storage.revision
 
     @property
     def _is_cut_off(self) -> bool:
-        """A server whose etcd follows nobody has no news, and from one that is cut off none come."""
+        """A server whose etcd follows no leader has no news, and from one that is cut off none come."""
         kubernetes = self.api.kubernetes
         return kubernetes.member(self.api.via) is None or not kubernetes.world.talk(US, self.api.via)
 

@@ -32,7 +32,7 @@ Arguments = Callable[[], Sequence[str]]
 
 
 class Child:
-    """`arguments` is asked at each start: ports may have been taken by somebody else meanwhile."""
+    """`arguments` is asked at each start: ports may have been taken by another process meanwhile."""
 
     def __init__(
         self, name: str, folder: Path, program: Path, arguments: Arguments, *, graceful: bool = False

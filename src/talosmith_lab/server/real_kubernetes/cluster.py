@@ -64,7 +64,7 @@ class RealCluster:
                 await self._run()
             except (OSError, TalosmithError) as problem:
                 log.warning("the real Kubernetes of %s: %s", self._uid, problem)
-            except Exception:  # the lab's machines go on, and whoever wonders finds it in the log
+            except Exception:  # the lab's machines go on; the log has the error
                 log.exception("the real Kubernetes of %s", self._uid)
             await asyncio.sleep(_PAUSE)
 
@@ -140,7 +140,7 @@ class RealCluster:
 
 
 async def _until_ready(client: KubeClient) -> None:
-    """For as long as it takes: what keeps it is in the logs, and the lab's machines have nobody to ask until then."""
+    """For as long as it takes: what keeps it is in the logs, and until then the lab's machines have no API server."""
     while True:
         with suppress(KubeError):
             if (await client.caller.ask("GET", "/readyz", attempts=1)).status == 200:

@@ -21,7 +21,7 @@ _MANAGER, _SCHEDULER = "system:kube-controller-manager", "system:kube-scheduler"
 
 
 class Files:
-    """In a folder of the cluster's own. Written anew at each start, for certificates end."""
+    """In a folder of the cluster's own. Written again at each start, for certificates expire."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -67,7 +67,7 @@ class Files:
         write_secret(self.folder / name, text.encode())
 
     def _key(self, name: str, key: Secret) -> None:
-        """In the form that everybody reads: Talos labels some keys in a way of its own."""
+        """In the form that every client reads: Talos labels some keys in a way of its own."""
         write_secret(
             self.folder / name, pki.read_key(key).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         )

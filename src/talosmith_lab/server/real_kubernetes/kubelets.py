@@ -74,7 +74,7 @@ class Kubelets:
 
     async def _follow(self, kind: str, told: Callable[[list[Obj], str | None], None]) -> None:
         while True:
-            with suppress(KubeError):  # those that do not pass by themselves; the server may have been made anew
+            with suppress(KubeError):  # those that do not pass by themselves; the server may have been recreated
                 async for event in follow(self._client, "v1", kind):
                     if isinstance(event, Snapshot):
                         told([dict(item) for item in event.items], None)

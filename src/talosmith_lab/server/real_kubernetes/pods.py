@@ -53,7 +53,7 @@ class PodKeeper:
 
     async def _start(self, pod: Obj, machine: Machine, node: Obj, now: float) -> float | None:
         if behaviour(pod) == "unpullable":
-            status = pod_status.creating(pod, stamp(now), _host(node), "ImagePullBackOff", "the image is not there")
+            status = pod_status.creating(pod, stamp(now), _host(node), "ImagePullBackOff", "the image does not exist")
             if (pod.get("status") or {}).get("containerStatuses") != status["containerStatuses"]:
                 await self._write(pod, status)
             return None

@@ -10,8 +10,8 @@ from talosmith_lab.server.real_kubernetes.children import Child
 from talosmith_lab.server.real_kubernetes.files import Files
 from talosmith_lab.server.real_kubernetes.identity import Identity
 
-_PEERS = "https://127.0.0.1:2380"  # there is one member only: nobody is ever asked there
-# How long a node may be silent until it counts as gone; as Kubernetes has it, or so that nobody has to wait.
+_PEERS = "https://127.0.0.1:2380"  # there is one member only: no peer connects
+# How long a node may be silent until it counts as gone; as Kubernetes has it, or short enough for tests.
 GRACE: dict[PaceName, float] = {"instant": 8, "fast": 8, "realistic": 50}
 
 

@@ -60,7 +60,7 @@ class RealServers(KubeServers):
         return slow.seconds if slow is not None else 0.0
 
     def _look(self, names: Iterable[str]) -> None:
-        """Of an election nobody is told by name."""
+        """Elections are not reported by name."""
         for name in {*self._tunnels, *self._connections}:
             self._check(name, self._engine.world.machines.get(name))
 

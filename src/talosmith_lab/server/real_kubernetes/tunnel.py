@@ -22,7 +22,7 @@ class Tunnel:
         self._latest = 0.0  # what was sent later must not arrive earlier
 
     async def open(self, accepted: socket.socket, address: tuple[str, int]) -> None:
-        """If nobody answers there, the client's connection breaks off."""
+        """If nothing answers there, the client's connection breaks off."""
         loop = asyncio.get_running_loop()
         try:
             await loop.create_connection(lambda: self._server, *address)

@@ -43,7 +43,7 @@ KIND_CHECKS: dict[str, Callable[[Any], Findings]] = {}
 
 
 def check(*paths: str) -> Callable[[Callable[..., Findings]], Callable[..., Findings]]:
-    """Declares a check of the main document. It is given the values at the paths, None for what is not there."""
+    """Declares a check of the main document. It is given the values at the paths, None for what does not exist."""
 
     def declare(run: Callable[..., Findings]) -> Callable[..., Findings]:
         MAIN_CHECKS.append(Check(paths, run))

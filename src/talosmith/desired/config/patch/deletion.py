@@ -1,7 +1,7 @@
 """`$patch: delete`: finding the places that a patch marks, and taking them out of a document.
 
 A mark stands in a mapping where a field, a map's entry, a list's item or a whole document would stand. What Talos
-does with marks in odd places is kept, except that it crashes on a document that is not there: here that is an error.
+does with marks in odd places is kept, except that it crashes on a missing document: here that is an error.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _without(of: Type, value: Any, path: Path, chosen_by: tuple[str, str] | None
         return _without_key(of, value, path, chosen_by)
     if isinstance(of, ListOf):
         return _without_item(of, value or [], path, chosen_by)
-    raise LookupError("it is not there")
+    raise LookupError("path does not exist")
 
 
 def _without_field(of: Struct, value: Mapping[str, Any], path: Path, chosen_by: tuple[str, str] | None) -> Any:
@@ -114,17 +114,17 @@ def _without_field(of: Struct, value: Mapping[str, Any], path: Path, chosen_by: 
     if len(path) == 1:
         return {key: kept for key, kept in value.items() if key != field.key}
     if inner is None and field.nullable:
-        raise LookupError("it is not there")
+        raise LookupError("path does not exist")
     return {**value, field.key: _without(field.type, inner if inner is not None else {}, path[1:], chosen_by)}
 
 
 def _without_key(of: Type, value: Any, path: Path, chosen_by: tuple[str, str] | None) -> Any:
     if not isinstance(value, Mapping) or path[0] not in value:
-        raise LookupError("it is not there")
+        raise LookupError("path does not exist")
     if len(path) == 1:
         return {key: kept for key, kept in value.items() if key != path[0]}
     if value[path[0]] is None or isinstance(of, Arguments):
-        raise LookupError("it is not there")
+        raise LookupError("path does not exist")
     inner = of.value if isinstance(of, MapOf) else of
     return {**value, path[0]: _without(inner, value[path[0]], path[1:], chosen_by)}
 

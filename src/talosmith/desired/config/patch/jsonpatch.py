@@ -1,6 +1,6 @@
 """RFC 6902 on plain values, as lenient and as strict as the library that Talos uses.
 
-Two leniencies: `replace` sets a mapping's key that is not there, and a negative index counts from the end.
+Two leniencies: `replace` sets a mapping's key that does not exist, and a negative index counts from the end.
 Nothing is changed in place.
 """
 

@@ -136,7 +136,7 @@ def _kind(value: Any) -> str:
 
 
 def _erased(of: Type, old: Any) -> Any:
-    """Talos takes selectors and sizes away when the patch for their document does not repeat them."""
+    """Talos removes selectors and sizes when the patch for their document does not repeat them."""
     if not isinstance(of, Struct):
         return None
     return {**old, **{field.key: _erased(field.type, old.get(field.key) or {}) for field in of.erasing}}

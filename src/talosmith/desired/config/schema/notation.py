@@ -52,7 +52,7 @@ class Struct:
 
     name: str
     fields: dict[str, Field] = field(default_factory=dict)
-    erasing: tuple[Field, ...] = ()  # a patch without them takes the old value away
+    erasing: tuple[Field, ...] = ()  # a patch without them removes the old value
     frozen: bool = False  # Talos cannot merge two of them
     atomic: bool = False  # a patch replaces it as a whole
     judged_by: tuple[str, ...] = ()  # it counts as empty when these fields are, whatever the others say

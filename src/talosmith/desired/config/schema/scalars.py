@@ -20,7 +20,7 @@ from talosmith.yaml.go_words import resolve
 Merge = Literal[
     "set",  # the patch's value wins unless it is empty
     "always",  # it wins even when empty
-    "erase",  # likewise, and a patch without it takes the old value away
+    "erase",  # likewise, and a patch without it removes the old value
     "url",  # part by part
     "size",  # a share of the disk does not replace a number of bytes
     "frozen",  # Talos cannot merge the struct that holds it

@@ -40,7 +40,7 @@ class StaticNode:
     gateway: IpAddress
     keys: Mapping[str, Any]
     vip: IpAddress | None
-    link: Mapping[str, Any]  # names the interface (and the VLAN) that has the address, for whoever adds to it
+    link: Mapping[str, Any]  # names the interface (and the VLAN) that has the address, for code that adds to it
     rest: Sequence[Mapping[str, Any]] = ()
 
 
@@ -162,7 +162,7 @@ def _route(route: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _common_vip(talconfig: Talconfig, nodes: Mapping[str, StaticNode]) -> IpAddress | None:
-    """The VIP, if all control planes hold the same one and nobody else does."""
+    """The VIP, if all control planes hold the same one and no worker does."""
     held = {nodes[node.name].vip for node in talconfig.of_role("controlplane")}
     if len(held) != 1 or any(nodes[node.name].vip for node in talconfig.of_role("worker")):
         return None

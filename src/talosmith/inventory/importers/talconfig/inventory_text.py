@@ -31,7 +31,7 @@ def cluster_text(
         if section:
             comment = f"# {image_comment}\n" if key == "image" and image_comment else ""
             parts.append(comment + dump({key: dict(section)}))
-    parts.append("# Machines that are there already.\nmetal: {}\n")
+    parts.append("# Existing machines.\nmetal: {}\n")
     return "\n".join(parts)
 
 

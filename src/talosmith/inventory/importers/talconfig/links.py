@@ -166,7 +166,7 @@ def _prefix(address: str) -> str:
     try:
         return f"{address}/{ip_address(address).max_prefixlen}"
     except ValueError:
-        return address  # whoever checks the document says what is wrong with it
+        return address  # reported when the document is checked
 
 
 def _route(route: Mapping[str, Any]) -> Document:

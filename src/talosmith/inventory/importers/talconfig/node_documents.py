@@ -76,7 +76,7 @@ def text_of(talconfig: Talconfig, path: Path, value: str, *, fill: bool) -> str 
     if not fill:
         return content.text if talconfig.discretion.allows(path, (), hidden) else None
     if "\n" in content.text.strip():
-        why = "talhelper takes it for YAML and writes it anew, without comments, unless `skipEnvsubst` is set"
+        why = "talhelper parses it as YAML and writes it again, without comments, unless `skipEnvsubst` is set"
         talconfig.remarks.note(path, f"the file {name} is taken as it is", why)
     return filled.text if talconfig.discretion.allows(path, filled.unknown, (*filled.hidden_in, *hidden)) else None
 

@@ -1,0 +1,80 @@
+"""Examples in the help of each command. A test parses every one of them with the command that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "init": (
+        "talosmith init clusters/home",
+        "talosmith init clusters/kvm --provider libvirt --controlplanes 3 --no-input",
+    ),
+    "validate": ("talosmith validate", "talosmith validate -i clusters/home -o json"),
+    "show": ("talosmith show", "talosmith show -i clusters/home --origin"),
+    "import talconfig": ("talosmith import talconfig talconfig.yaml --into clusters/home",),
+    "schema": ("talosmith schema > cluster.schema.json", "talosmith schema nodes > nodes.schema.json"),
+    "plan": ("talosmith plan", "talosmith plan --destroy", "talosmith plan -i clusters/home --out plan.json"),
+    "up": ("talosmith up", "talosmith up -i clusters/home --new-secrets --yes", "talosmith up plan.json"),
+    "status": ("talosmith status", "talosmith status --watch", "talosmith status -o json"),
+    "health": ("talosmith health", "talosmith health --wait 10m"),
+    "doctor": ("talosmith doctor", "talosmith doctor -i clusters/home -o json"),
+    "diff": ("talosmith diff", "talosmith diff rendered/ -n cp-1"),
+    "destroy": ("talosmith destroy", "talosmith destroy -i clusters/home"),
+    "node logs": (
+        "talosmith node logs cp-1 etcd --tail 100",
+        "talosmith node logs w-1 -f",
+        "talosmith node logs w-1 -k coredns",
+    ),
+    "node dmesg": ("talosmith node dmesg cp-1", "talosmith node dmesg cp-1 -f"),
+    "node services": ("talosmith node services cp-1",),
+    "events": ("talosmith events --tail 20", "talosmith events -n cp-1 -f"),
+    "support": ("talosmith support", "talosmith support --out support.zip"),
+    "kubeconfig": (
+        "talosmith kubeconfig",
+        "talosmith kubeconfig --merge",
+        "talosmith kubeconfig --user jane --group viewers --lifetime 8h --out jane.yaml",
+    ),
+    "talosconfig": (
+        "talosmith talosconfig",
+        "talosmith talosconfig --role os:reader --lifetime 8h --out reader.yaml",
+    ),
+    "node console": ("talosmith node console cp-1", "talosmith node console cp-1 --lines 200"),
+    "runs": ("talosmith runs", "talosmith runs --all -o json"),
+    "run show": ("talosmith run show", "talosmith run show 7f3a --timeline run.html", "talosmith run show --follow"),
+    "secrets init": ("talosmith secrets init -i clusters/home",),
+    "secrets import": ("talosmith secrets import --from secrets.yaml",),
+    "secrets show": ("talosmith secrets show",),
+    "secrets export": ("talosmith secrets export --out secrets.yaml",),
+    "secrets rekey": ("talosmith secrets rekey",),
+    "render configs": ("talosmith render configs -n cp-1", "talosmith render configs --out rendered"),
+    "render nocloud": ("talosmith render nocloud --out seeds -n w-1",),
+    "render image": ("talosmith render image",),
+    "lab start": ("talosmith lab start", "talosmith lab start test --clock realistic"),
+    "lab stop": ("talosmith lab stop", "talosmith lab stop -i clusters/home --delete"),
+    "lab status": ("talosmith lab status", "talosmith lab status -i clusters/home"),
+    "lab machine create": (
+        "talosmith lab machine create cp-1 cp-2 cp-3",
+        "talosmith lab machine create w-1 --ram 4096 --disk 20",
+    ),
+    "lab machine list": ("talosmith lab machine list -i clusters/home",),
+    "lab machine power-on": ("talosmith lab machine power-on cp-1 -i clusters/home",),
+    "lab machine power-off": ("talosmith lab machine power-off cp-1 -i clusters/home",),
+    "lab machine reboot": ("talosmith lab machine reboot cp-1 -i clusters/home",),
+    "lab machine wipe": ("talosmith lab machine wipe w-1 -i clusters/home",),
+    "lab machine delete": ("talosmith lab machine delete w-1 -i clusters/home",),
+    "lab fault add": (
+        "talosmith lab fault add power-loss cp-1 -i clusters/home",
+        "talosmith lab fault add slow --by 2s --method 'Etcd*'",
+        "talosmith lab fault add partition cp-1 --from cp-2 --from cp-3",
+    ),
+    "lab fault list": ("talosmith lab fault list -i clusters/home",),
+    "lab fault clear": ("talosmith lab fault clear -i clusters/home",),
+    "graph topology": ("talosmith graph topology --out cluster.svg",),
+    "graph plan": ("talosmith plan -o json | talosmith graph plan -",),
+    "completion": (
+        "source <(talosmith completion bash)",
+        "talosmith completion zsh > ~/.zsh/completions/_talosmith",
+        "talosmith completion fish > ~/.config/fish/completions/talosmith.fish",
+    ),
+    "version": ("talosmith version", "talosmith version -o json"),
+}

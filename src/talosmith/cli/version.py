@@ -1,0 +1,15 @@
+"""`talosmith version`"""
+
+from __future__ import annotations
+
+from talosmith.cli.options import Output, OutputOption, application, emit
+from talosmith.cli.versions import versions_data, versions_text
+
+app = application("Print the versions of talosmith and Python, and the supported Talos and Kubernetes versions.")
+
+
+@app.command()
+def version(output: OutputOption = Output.TEXT) -> int:
+    """Print the versions of talosmith and Python, and the supported Talos and Kubernetes versions."""
+    emit(versions_data(), output, lambda _: versions_text(), kind="Version")
+    return 0

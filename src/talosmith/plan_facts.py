@@ -1,0 +1,85 @@
+"""What a plan needs besides desired and observed state: client files, former names of the cluster, pods to evict.
+
+Read here, so that operations stay pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from talosmith.engine.journal import names_with_runs
+from talosmith.observed.former_names import former_machines, names_of
+from talosmith.observed.reach import Reach
+from talosmith.observed.world import Observed
+from talosmith.operations.operation import Facts, FormerCluster, Options
+from talosmith.plan.step import Plan
+from talosmith.providers.base import capabilities
+from talosmith.steps.context import Context
+from talosmith.steps.files import (
+    KUBECONFIG,
+    TALOSCONFIG,
+    cluster_names,
+    is_ours,
+    kubeconfig_serves,
+    talosconfig_serves,
+)
+
+if TYPE_CHECKING:
+    from talosmith.session import Session
+
+
+async def facts_for(session: Session, observed: Observed, options: Options) -> Facts:
+    folder, desired = session.folder, session.desired
+    serving = {
+        TALOSCONFIG: talosconfig_serves(folder / TALOSCONFIG, desired, Reach(session.cluster, observed.machines)),
+        KUBECONFIG: kubeconfig_serves(folder / KUBECONFIG, desired),
+    }
+    return Facts(
+        capabilities=capabilities(session.provider),
+        missing_files=tuple(name for name, serves in serving.items() if not serves),
+        former=await _former(session, observed) if options.creates_machines else (),
+        own_files=tuple(name for name in serving if is_ours(folder, name, desired.bundle)),
+    )
+
+
+async def _former(session: Session, observed: Observed) -> tuple[FormerCluster, ...]:
+    """Other names under which these secrets were used: a changed `cluster_name` is not a new cluster."""
+    if session.new_secrets:
+        return ()
+    desired = session.desired
+    machines = await former_machines(desired, session.provider, observed)
+    traces: dict[str, list[str]] = {}
+    for file, name in cluster_names(session.folder, desired.bundle).items():
+        traces.setdefault(name, []).append(f"{file} of the inventory folder")
+    recorded = names_with_runs(desired.owner.id)
+    for name, started in recorded.items():
+        if started > recorded.get(session.cluster.name, 0.0):  # else the change of name was confirmed before
+            traces.setdefault(name, []).append("recorded runs")
+    return tuple(
+        FormerCluster(
+            name=name,
+            machines=machines.get(name, ()),
+            exists=name in machines,
+            traces=tuple(traces.get(name, ())),
+        )
+        for name in sorted({*machines, *traces} - names_of(desired))
+    )
+
+
+async def with_evictions(session: Session, plan: Plan[Context], observed: Observed) -> Plan[Context]:
+    """With what its drains and reboots of workers do to pods, which is read only if there are such steps."""
+    controlplanes = {node.name for node in session.desired.controlplanes}
+    evicting = {
+        step.key: step.subject
+        for step in plan
+        if step.disruption == "drain" or (step.disruption == "reboot" and step.subject not in controlplanes)
+    }
+    if not evicting:
+        return plan
+    from talosmith.observed.evictions import look_at_evictions
+
+    async with session.kube_at(Reach(session.cluster, observed.machines).kubernetes_hosts) as kube:
+        found = await look_at_evictions(kube, dict.fromkeys(evicting.values()))
+    steps = (replace(step, evictions=found[step.subject]) if step.key in evicting else step for step in plan)
+    return replace(plan, steps=tuple(steps))
