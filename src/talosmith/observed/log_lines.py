@@ -20,7 +20,7 @@ async def followed(reach: Reach, read: Read, tail: int, note: Callable[[str], No
     After a reboot the log is read from its beginning; after a lost connection only new lines come.
     """
     node = await reach()
-    boot = await _boot_id(node)
+    boot = await boot_id(node)
     try:
         async for line in read(node, tail):
             yield line
@@ -32,7 +32,7 @@ async def followed(reach: Reach, read: Read, tail: int, note: Callable[[str], No
         await asyncio.sleep(AGAIN)
         try:
             node = await reach()
-            before, boot = boot, await _boot_id(node)
+            before, boot = boot, await boot_id(node)
             note(f"{node.name}: following again")
             async for line in read(node, 0 if boot == before else -1):
                 yield line
@@ -44,7 +44,7 @@ async def followed(reach: Reach, read: Read, tail: int, note: Callable[[str], No
             note(f"{said}; reconnecting")
 
 
-async def _boot_id(node: TalosNode) -> str:
+async def boot_id(node: TalosNode) -> str:
     """Empty in maintenance mode, where the node does not allow to read files."""
     try:
         return await node.boot_id()

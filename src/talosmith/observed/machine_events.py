@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from talosmith.errors import TalosmithError
+from talosmith.observed.log_lines import boot_id
 from talosmith.talos import Event, TalosNode
 from talosmith.waiting import limited
 
@@ -106,9 +107,15 @@ async def _first(queue: asyncio.Queue[NodeEvent | NodeLost]) -> list[NodeEvent |
 async def _follow(reach: Reach, name: str, tail: int, put: Callable[[NodeEvent | NodeLost], None]) -> None:
     seen: deque[str] = deque(maxlen=_REMEMBERED)
     said = ""
+    boot: str | None = None
+    lost = rebooted = False
     while True:
         try:
-            async for event in (await reach(name)).events(tail=tail):
+            node = await reach(name)
+            before, boot = boot, await boot_id(node)
+            rebooted = rebooted or (lost and boot != before)
+            # Events of an unchanged boot that the caller did not ask for stay hidden after a lost connection.
+            async for event in node.events(tail=-1 if lost and (seen or rebooted) else tail):
                 said = ""
                 if event.id not in seen:
                     seen.append(event.id)
@@ -118,5 +125,5 @@ async def _follow(reach: Reach, name: str, tail: int, put: Callable[[NodeEvent |
             reason = str(wrong)
         if reason != said:
             put(NodeLost(name, said := reason))
-        tail = -1 if seen else tail
+        lost = True
         await asyncio.sleep(AGAIN)

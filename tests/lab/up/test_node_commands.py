@@ -106,10 +106,11 @@ def test_events_of_all_nodes_in_time_order(here: Here) -> None:
 def test_following_goes_on_after_a_reboot(here: Here) -> None:
     brought_up(here)
     with (
-        here.start("events", "-f", "--tail", "0", "-n", "w-1", "-o", "json") as events,
+        here.start("events", "-f", "--tail", "1", "-n", "w-1", "-o", "json") as events,
         here.start("node", "logs", "w-1", "kubelet", "-f", "--tail", "1") as logs,
         here.start("node", "dmesg", "w-1", "-f") as kernel,
     ):
+        events.until(lambda: bool(events.out))
         logs.until(lambda: bool(logs.out))
         kernel.until(lambda: "boot sequence: done" in kernel.out)
         here.lab.reboot("w-1")

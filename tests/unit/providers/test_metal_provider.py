@@ -106,7 +106,7 @@ async def test_ours_is_told_from_another_clusters(server: LabServer, configs: Co
     assert (await told(machine(server), configs.bundle.os.certificate)).level == "ok"
     for authority in (Configs(vip="127.0.0.1").bundle.os.certificate, ""):
         finding = await told(machine(server), authority)
-        assert finding.level == "error" and "not of this cluster" in finding.cause and "reset" in finding.fix
+        assert finding.level == "error" and "of another cluster" in finding.cause and "reset" in finding.fix
 
 
 async def test_who_is_not_talos_or_not_there(server: LabServer) -> None:

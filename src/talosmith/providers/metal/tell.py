@@ -21,7 +21,7 @@ _WRONG: Mapping[Who, tuple[str, str]] = {
     ),
     "not-talos": (f"port {PORT} is not the Talos API", "check the address, and boot the machine from a Talos image"),
     "another": (
-        "the machine already has a machine config, and not of this cluster",
+        "the machine already has the machine config of another cluster",
         "if its data may be lost, reset it as an administrator of its cluster: talosctl reset --reboot",
     ),
 }
