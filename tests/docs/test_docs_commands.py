@@ -12,6 +12,8 @@ from tests.docs.pages import ROOT, Reader, commands, pages, scripts
 from tests.loopback import free_network
 from tools.peers import find
 
+pytestmark = pytest.mark.slow
+
 CHANGES = 2  # `plan`, `diff`, `status`: changes pending
 TESTED = {  # where the commands of a page are run
     "README.md": "test_readme",
@@ -47,7 +49,6 @@ def follow(reader: Reader, page: str, answers: dict[str, str], pending: tuple[st
     return shown
 
 
-@pytest.mark.slow
 def test_readme(reader: Reader) -> None:
     answers = {"talosmith up": "y\n", "talosmith destroy": "demo\n"}
     shown = follow(reader, "README.md", answers, pending=("talosmith plan",))

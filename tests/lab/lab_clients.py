@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 import tempfile
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
 
@@ -41,7 +41,9 @@ def secure(authority: CertificateAndKey, pair: CertificateAndKey | None) -> ssl.
 def with_roles(
     authority: CertificateAndKey, *roles: str, lifetime: timedelta = timedelta(hours=1), now: datetime | None = None
 ) -> ssl.SSLContext:
-    return secure(authority, new_client(authority, roles or ("os:admin",), lifetime=lifetime, now=now))
+    """Valid since a minute ago: OpenSSL reads a clock that is milliseconds behind."""
+    start = now or datetime.now(UTC) - timedelta(minutes=1)
+    return secure(authority, new_client(authority, roles or ("os:admin",), lifetime=lifetime, now=start))
 
 
 def with_usages(authority: CertificateAndKey, usages: Sequence[Any]) -> ssl.SSLContext:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from cryptography import x509
 from google.protobuf.empty_pb2 import Empty
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
@@ -69,6 +71,18 @@ async def test_a_configured_node_lets_nobody_in_without_the_right_certificate(
     async with Client(address(server, "cp-1"), with_roles(stranger)) as node:
         with pytest.raises(ssl.SSLCertVerificationError):
             await node.machine.Version(Empty(), timeout=DEADLINE)
+
+
+async def test_the_certificate_of_a_node_is_valid_for_clients_whose_clocks_are_behind(
+    server: LabServer, configs: Configs
+) -> None:
+    await cluster(server, configs, "cp-1")
+    stream = await asyncio.open_connection(address(server, "cp-1"), 50000, ssl=with_roles(configs.bundle.os))
+    try:
+        shown = stream[1].get_extra_info("ssl_object").getpeercert(binary_form=True)
+    finally:
+        stream[1].close()
+    assert datetime.now(UTC) - x509.load_der_x509_certificate(shown).not_valid_before_utc > timedelta(seconds=30)
 
 
 async def test_roles_decide(server: LabServer, configs: Configs) -> None:

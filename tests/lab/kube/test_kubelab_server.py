@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
@@ -86,7 +86,8 @@ async def test_a_certificate_of_another_authority_is_refused(kube: KubeLab) -> N
 
 
 async def test_a_user_may_do_what_roles_say(kube: KubeLab, client: KubeClient) -> None:
-    pair = pki.new_leaf(kube.configs.bundle.k8s, ["team"], lifetime=timedelta(hours=1), common_name="bob")
+    start = datetime.now(UTC) - timedelta(minutes=1)
+    pair = pki.new_leaf(kube.configs.bundle.k8s, ["team"], lifetime=timedelta(hours=1), common_name="bob", now=start)
     async with stranger(kube, certificate=pair.certificate, key=pair.key) as bob:
         with pytest.raises(errors.Denied, match='User "bob" cannot list resource "configmaps" in API group ""'):
             await bob.list("v1", "ConfigMap", "default")

@@ -14,6 +14,8 @@ from talosmith.errors import TalosmithError
 from talosmith.kube import KubeClient, Limits
 from tests.lab.up.places import Here
 
+pytestmark = pytest.mark.slow
+
 
 async def nodes(kubeconfig: str) -> list[str]:
     async with KubeClient.from_kubeconfig(kubeconfig, limits=Limits(attempts=1)) as client:

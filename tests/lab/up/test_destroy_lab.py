@@ -10,6 +10,8 @@ import yaml
 from tests.lab.up.places import Here
 from tests.lab.up.test_up_stopped import Terminal
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_whole_cluster_takes_its_name(here: Here) -> None:
     here.write(1, 1)

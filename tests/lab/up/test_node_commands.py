@@ -6,10 +6,13 @@ import json
 import signal
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.lab.up.places import Ended, Here, Running
 from tests.waiting import until
+
+pytestmark = pytest.mark.slow
 
 
 def told(ended: Ended) -> list[dict[str, Any]]:

@@ -17,6 +17,8 @@ from talosmith.report.schemas import KINDS, WITHOUT_KIND
 from tests.lab.up.places import DESTROY, Ended, Here
 from tests.output_schemas import assert_output
 
+pytestmark = pytest.mark.slow
+
 TALCONFIG = Path(__file__).parents[2] / "real" / "talhelper" / "homelab" / "talconfig.yaml"
 
 
@@ -69,7 +71,6 @@ def outputs(here: Here) -> Outputs:
     return Outputs(here)
 
 
-@pytest.mark.slow
 def test_every_command_prints_what_its_schema_says(outputs: Outputs, tmp_path: Path) -> None:
     lab, both, files = lab_name(outputs.here.owner), outputs.both, tmp_path
     # Before there is a cluster

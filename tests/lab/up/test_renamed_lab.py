@@ -8,6 +8,8 @@ import pytest
 
 from tests.lab.up.places import Here
 
+pytestmark = pytest.mark.slow
+
 
 def rename(here: Here, before: str, after: str) -> None:
     path = here.folder / "cluster.yaml"

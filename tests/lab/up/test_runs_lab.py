@@ -7,7 +7,11 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.lab.up.places import UP, Here
+
+pytestmark = pytest.mark.slow
 
 
 def runs(here: Here, *argv: str) -> list[dict[str, Any]]:

@@ -6,7 +6,11 @@ import json
 import signal
 from typing import Any
 
+import pytest
+
 from tests.lab.up.places import Here
+
+pytestmark = pytest.mark.slow
 
 
 def read(here: Here) -> tuple[int, dict[str, Any]]:

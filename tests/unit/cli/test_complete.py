@@ -144,6 +144,7 @@ def test_little_is_imported(home: Path) -> None:
     assert not {"typer", "click", "pydantic", "yaml", "talosmith.inventory"} & set(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_completion_takes_less_than_150_ms(home: Path) -> None:
     (home / "cluster.yaml").write_text(INVENTORY.format(workers=1))
 

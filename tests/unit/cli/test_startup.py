@@ -34,6 +34,7 @@ LATER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plan", "status", "up"])
 def test_a_command_asks_its_first_node_with_little_imported(name: str, tmp_path: Path) -> None:
     folder, places = write_inventory(tmp_path)

@@ -13,6 +13,8 @@ import pytest
 
 from talosmith.errors import ExitCode
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = str(Path(__file__).parents[3] / "examples" / "lab")  # without a warning, which would be on stderr
 COMMANDS = (["--version"], ["show", "--help"], ["show", "-i", EXAMPLE])
 commands = pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

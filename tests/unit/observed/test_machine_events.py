@@ -62,7 +62,7 @@ async def test_following_again(
         return turn
 
     seen: list[str] = []
-    async with asyncio.timeout(30), aclosing(machine_events.follow(reach, ["w-1"], tail)) as news:
+    async with asyncio.timeout(10), aclosing(machine_events.follow(reach, ["w-1"], tail)) as news:
         async for one in news:
             if isinstance(one, machine_events.NodeEvent):
                 seen.append(one.event.id)

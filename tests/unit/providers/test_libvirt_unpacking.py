@@ -19,6 +19,8 @@ from talosmith.providers.libvirt import unpacking
 from talosmith.providers.libvirt.images import Source, obtain
 from talosmith.providers.libvirt.unpacking import unpack
 
+pytestmark = pytest.mark.slow
+
 MIB = 1024 * 1024
 CONTENT = b"boots".ljust(512, b"\1") + bytes(3 * MIB) + hashlib.shake_256(b"x").digest(2 * MIB) + b"end"
 URL = "https://images.test/disk.raw"

@@ -76,6 +76,7 @@ def test_the_page_is_made_from_the_schemas() -> None:
     assert PAGE.read_text(encoding="utf-8") == render()
 
 
+@pytest.mark.slow
 def test_talosmith_schema_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
     def printed(*argv: str) -> Any:
         assert run(["schema", *argv]) == 0

@@ -61,7 +61,7 @@ def admin_kubeconfig(config: NodeConfig, now: float) -> bytes:
         ["system:masters"],
         common_name="admin",
         lifetime=timedelta(hours=8760),
-        now=datetime.fromtimestamp(now, UTC),
+        now=datetime.fromtimestamp(now, UTC) - timedelta(minutes=1),
     )
     name, user = config.cluster_name, f"admin@{config.cluster_name}"
     cluster = {"server": config.endpoint, "certificate-authority-data": pki.to_base64(authority.certificate)}
