@@ -7,6 +7,8 @@ INSTALLED := .venv/.installed
 DEVELOPING := .venv/.developing
 LIBVIRT := .venv/.libvirt
 WORKERS ?= auto
+# Tests with whole clusters wait half of their time: one process more than there are cores.
+MORE_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -18,18 +20,18 @@ down: $(INSTALLED)  ## Destroy the example cluster
 	@$(BIN)/talosmith destroy -i examples/lab --confirm lab
 
 # Rewritten assertions are kept as bytecode, also where the environment says otherwise: each run saves seconds.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist worksteal
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest --dist worksteal
 test: lint  ## Style, types, layers, and every test that needs nothing but Python; none is skipped
-	TALOSMITH_NO_SKIPS=1 TALOSMITH_PYTHON_ALONE=1 $(PYTEST) --ignore tests/real --ignore tests/contract -m "not real"
+	TALOSMITH_NO_SKIPS=1 TALOSMITH_PYTHON_ALONE=1 $(PYTEST) -n $(MORE_WORKERS) --ignore tests/real --ignore tests/contract -m "not real"
 	@echo "make test-real adds the tests that need the real talosctl, Talos, Kubernetes, libvirt, helm and sops, or root"
 
 test-fast: $(DEVELOPING)  ## The inner loop: nothing slow, nothing real
-	$(PYTEST) --ignore tests/real --ignore tests/contract -m "not slow and not real" -q
+	$(PYTEST) -n $(WORKERS) --ignore tests/real --ignore tests/contract -m "not slow and not real" -q
 
 test-real: test real  ## Build the peers that are missing, then run every test; needs root on Linux
 
 real: peers $(LIBVIRT)
-	TALOSMITH_NO_SKIPS=1 $(PYTEST) -m real
+	TALOSMITH_NO_SKIPS=1 $(PYTEST) -n $(WORKERS) -m real
 
 lint: $(DEVELOPING)
 	$(BIN)/ruff check .
