@@ -17,7 +17,7 @@ from talosmith.desired.pki import read_certificate
 from talosmith.desired.target import Desired
 from talosmith.desired.validity import EXPIRED_CA, SET_CLOCKS, clock, out_of_time
 from talosmith.errors import TalosmithError
-from talosmith.model.drift import Drift
+from talosmith.model.drift import Drift, DriftKind
 from talosmith.model.machines import Machine
 from talosmith.observed.fixes import Commands
 from talosmith.observed.health import Health
@@ -34,7 +34,19 @@ _TOOLS = {
 }
 _AUTHORITIES = {"os": "Talos CA", "etcd": "etcd CA", "k8s": "Kubernetes CA", "k8saggregator": "aggregator CA"}
 _DOWN = ("machine-missing", "machine-off", "no-answer")  # root causes that are drift, too
-_EXTRA = "is not in the inventory, and exists"
+_DIFFERENCES: Mapping[DriftKind, str] = {
+    "machine": "machine is not in sync",
+    "not-configured": "node is not configured",
+    "config": "machine config is not in sync",
+    "pending-reboot": "reboot is pending",
+    "talos-version": "Talos version is not in sync",
+    "kubernetes-version": "Kubernetes version is not in sync",
+    "size": "machine size is not in sync",
+    "address": "address is not in sync",
+    "foreign": "a foreign node answers",
+    "not-in-inventory": "not in the inventory",
+    "unknown": "state is unknown",
+}
 
 
 async def examine(
@@ -85,10 +97,14 @@ def _drift(desired: Desired, observed: Observed, health: Health, commands: Comma
     """The same definition of in sync as everywhere, without what a root cause of health says already."""
     down = {node for cause in health.causes if cause.kind in _DOWN for node in cause.nodes}
     plan = commands.talosmith("plan")
+    alike: dict[tuple[str, str], list[str]] = {}
+    for one in drift(desired, observed):
+        if not (one.node in down and one.kind in ("machine", "unknown")):
+            fix = commands.talosmith("diff") if one.kind == "config" else plan
+            alike.setdefault((_difference(one), fix), []).append(one.node)
     found = [
-        Finding(level="warning", area="nodes", check=one.node, cause=_difference(one), fix=plan)
-        for one in drift(desired, observed)
-        if not (one.node in down and one.kind in ("machine", "unknown"))
+        Finding(level="warning", area="nodes", check=", ".join(nodes), cause=cause, fix=fix)
+        for (cause, fix), nodes in alike.items()
     ]
     if found or down & desired.nodes.keys():
         return found
@@ -96,8 +112,11 @@ def _drift(desired: Desired, observed: Observed, health: Health, commands: Comma
 
 
 def _difference(one: Drift) -> str:
+    what = _DIFFERENCES[one.kind]
+    if one.kind == "config":  # both values are digests; the fix shows the fields
+        return what
     values = f"{one.live} → {one.wanted}" if one.live and one.wanted else one.live or one.wanted
-    return f"{one.kind.replace('-', ' ')} is not in sync: {values}" if one.kind != "not-in-inventory" else _EXTRA
+    return f"{what}: {values}"
 
 
 def _python() -> Finding:
@@ -107,7 +126,7 @@ def _python() -> Finding:
 def _space(folder: Path) -> Finding:
     existing = next(one for one in (folder, *folder.parents) if one.exists())
     free = shutil.disk_usage(existing).free
-    evidence = f"{free // 1024**2} MiB free at {existing}"
+    evidence = f"{free / 1024**3:.1f} GiB free at {existing}"
     if free >= _ENOUGH:
         return Finding(level="ok", check="disk space", evidence=evidence)
     return Finding(
