@@ -24,7 +24,7 @@ kind, `talosmith schema output` the schemas of all kinds. Messages for people ar
 - **Runs**: `up` and `destroy` print JSON lines, one object per line (YAML: one document per object): an `Event` for
   everything that happens, an `Error` if the command fails outside of a step, and a `Result` as the last line, also if
   the plan is empty or refused. `run show --events` prints the recorded `Event` objects of a run.
-- **Names** of fields are snake_case. Values of enums are lower case; values of Talos, Kubernetes or the command line
+- **Names** of fields are snake_case. Values of enums are kebab-case; values of Talos, Kubernetes or the command line
   keep their spelling.
 - **Missing values**: all fields are always present. `null` means unknown or not applicable; text is never
   empty. An empty list means none.

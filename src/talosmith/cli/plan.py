@@ -16,6 +16,7 @@ from talosmith.cli.planning import (
     OnlyOption,
     SkipOption,
     command_line,
+    plan_data,
     selected,
     show,
     show_warnings,
@@ -69,9 +70,9 @@ def plan(
 
             sys.stdout.write(as_markdown(made) + "\n")
         else:
-            show(made, Output(output))
+            show(made, Output(output), session.warnings)
         if out is not None:
-            replace_file(out, (as_json(envelope("Plan", made.as_data())) + "\n").encode())
+            replace_file(out, (as_json(envelope("Plan", plan_data(made, session.warnings))) + "\n").encode())
             again = command_line("up", session.folder, selection)
             say(f"plan saved to {out}; run it with `{again} {shlex.quote(str(out))}`")
         if made.blocked:

@@ -6,6 +6,7 @@ import json
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -13,7 +14,7 @@ import typer
 
 from talosmith.cli.options import Duration, Output, emit, say
 from talosmith.cli.pasteable import fixes_pasteable
-from talosmith.errors import Permanent, PlanBlocked, UsageError
+from talosmith.errors import Permanent, PlanBlocked, Problem, UsageError
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import Plan
 from talosmith.report import plan as plan_report
@@ -66,11 +67,16 @@ def show_warnings(session: Session) -> None:
         say(as_lines(session.warnings, Style(sys.stderr)))
 
 
-def show(plan: Plan[Any], output: Output) -> None:
+def plan_data(plan: Plan[Any], warnings: Sequence[Problem]) -> dict[str, Any]:
+    """Fields of kind Plan."""
+    return {**plan.as_data(), "warnings": warnings}
+
+
+def show(plan: Plan[Any], output: Output, warnings: Sequence[Problem] = ()) -> None:
     def text(style: Style) -> str:
         return fixes_pasteable(plan_report.as_text(plan, style, columns(sys.stdout)))
 
-    emit(plan.as_data(), output, text, kind="Plan")
+    emit(plan_data(plan, warnings), output, text, kind="Plan")
 
 
 def show_unchanged(plan: Plan[Any], lines: RunLines) -> None:

@@ -112,7 +112,7 @@ def _steps_data(plan: Plan[Any]) -> dict[str, dict[str, Any]]:
             "title": step.action.describe(),
             "subject": step.subject,
             "needs": list(step.needs),
-            "expected": step.expected,
+            "expected_seconds": step.expected,
             "stage": step.stage,
             "disruption": step.disruption,
             "reason": step.reason,

@@ -142,7 +142,7 @@ class Step(Generic[C]):
             "key": str(self.key),
             "subject": self.subject,
             "stage": self.stage,
-            "does": self.action.describe(),
+            "title": self.action.describe(),
             "reason": self.reason,
             "needs": [str(need) for need in self.needs],
             "disruption": self.disruption,
@@ -199,7 +199,7 @@ class Plan(Generic[C]):
             "steps": [
                 {
                     **step.as_data(),
-                    "expected": step.expected,
+                    "expected_seconds": step.expected,
                     "evictions": None if step.evictions is None else asdict(step.evictions),
                 }
                 for step in self.steps

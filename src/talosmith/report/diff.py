@@ -18,7 +18,7 @@ def live_data(found: Sequence[ConfigDifference]) -> list[dict[str, Any]]:
         {
             "node": one.node,
             "state": one.state,
-            "why": one.why,
+            "reason": one.why,
             "changes": [asdict(change) for change in one.changes],
             "file": None,
             "lines": [],
@@ -32,7 +32,7 @@ def files_data(found: Sequence[Difference]) -> list[dict[str, Any]]:
         {
             "node": one.node,
             "state": _state(one),
-            "why": "" if one.file else "no file to compare with",
+            "reason": "" if one.file else "no file to compare with",
             "changes": [],
             "file": str(one.file) if one.file else None,
             "lines": list(one.lines),

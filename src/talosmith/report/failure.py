@@ -10,7 +10,7 @@ from talosmith.errors import InventoryError, TalosmithError
 def as_data(failure: TalosmithError) -> dict[str, Any]:
     """`code` is for programs, `message` and `fix` are for people."""
     return {
-        "code": failure.exit_code.name.lower(),
+        "code": failure.exit_code.name.lower().replace("_", "-"),
         "exit_code": int(failure.exit_code),
         "message": str(failure),
         "fix": failure.hint,

@@ -110,10 +110,10 @@ class RunSeen:
         self.operation = one_line(event.data.get("operation", ""))
         self.cluster = one_line(event.data.get("cluster", ""))
         for key, step in planned(event.data.get("plan")).items():
-            seconds = step.get("expected")
+            seconds = step.get("expected_seconds")
             self.steps[key] = StepSeen(
                 key,
-                one_line(step.get("title") or step.get("does") or key),
+                one_line(step.get("title") or key),
                 one_line(step.get("subject") or ""),
                 tuple(one_line(need) for need in step.get("needs") or ()),
                 float(seconds) if isinstance(seconds, int | float) else None,

@@ -100,7 +100,7 @@ def plan_graph(plan: Mapping[str, Any]) -> Graph:
     for key, step in steps.items():
         disruption = str(step.get("disruption", "none"))
         lines = (
-            one_line(step.get("does") or step.get("title") or key),
+            one_line(step.get("title") or key),
             *([disruption] if disruption != "none" else []),
         )
         kind = _BY_DISRUPTION.get(disruption, "none")

@@ -44,10 +44,10 @@ def as_data(event: Event, run: str | None) -> dict[str, Any]:
     """Fields of kind Event."""
     return {
         "time": rfc3339(event.at),
-        "type": event.kind.replace("-", "_"),
+        "type": event.kind,
         "run": run,
         "step": event.step,
-        "node": event.subject,
+        "subject": event.subject,
         "text": event.text,
         "data": _data(event),
     }
@@ -83,13 +83,13 @@ def _data(event: Event) -> dict[str, Any]:
 
 def _step(step: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "node": _text(step.get("subject")),
+        "subject": _text(step.get("subject")),
         "title": _text(step.get("title")),
         "reason": _text(step.get("reason")),
         "stage": _text(step.get("stage")),
         "disruption": _text(step.get("disruption")),
         "needs": plain(list(step.get("needs") or ())),
-        "expected_seconds": step.get("expected"),
+        "expected_seconds": step.get("expected_seconds"),
     }
 
 

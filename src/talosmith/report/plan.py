@@ -74,7 +74,7 @@ def _step(step: Data, turn: str, style: Style) -> Iterator[str]:
     colour = _colour(disruption, style)
     time = style.dim(f"  {before}") if (before := content.took_before(step)) else ""
     reason = style.dim(f" — {one_line(step['reason'])}") if step["reason"] else ""
-    yield f"  {colour(_MARKS.get(disruption, '•'))} {one_line(step['does'])}{reason}{time}"
+    yield f"  {colour(_MARKS.get(disruption, '•'))} {one_line(step['title'])}{reason}{time}"
     yield from settings_lines(step.get("settings", ()), style)
     means = content.MEANS.get(disruption, "" if disruption == "none" else one_line(disruption))
     if means:

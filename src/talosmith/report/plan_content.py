@@ -59,7 +59,7 @@ def total(plan: Plan[Any] | Data) -> str:
         number = sum(step["disruption"] == disruption for step in steps)
         if number:
             parts.append(count(number, noun))
-    seconds, known = expected_time((step["key"], step["needs"], step.get("expected")) for step in steps)
+    seconds, known = expected_time((step["key"], step["needs"], step.get("expected_seconds")) for step in steps)
     if seconds > 0:
         parts.append(f"≈ {duration(seconds)}" if known else f"{duration(seconds)} or more")
     return ", ".join(parts)
@@ -67,7 +67,7 @@ def total(plan: Plan[Any] | Data) -> str:
 
 def took_before(step: Data) -> str:
     """`≈ 45 s (last runs)`; empty where no such step has run yet."""
-    seconds = step.get("expected")
+    seconds = step.get("expected_seconds")
     return f"≈ {duration(seconds)} (last runs)" if isinstance(seconds, int | float) else ""
 
 
@@ -137,7 +137,7 @@ def _effect(step: Data) -> str:
 
 def _content(step: Data) -> tuple[object, ...]:
     """All that is shown of a step."""
-    parts = ("does", "reason", "disruption", "expected")
+    parts = ("title", "reason", "disruption", "expected_seconds")
     return (
         *(step.get(part) for part in parts),
         _effect(step),

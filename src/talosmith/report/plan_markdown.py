@@ -56,7 +56,7 @@ def _step(step: Data, turn: str) -> Iterator[str]:
     loud = f"**{_text(disruption)}**: " if disruption != "none" else ""
     reason = f" — {_text(step['reason'])}" if step["reason"] else ""
     before = f" · {took}" if (took := content.took_before(step)) else ""
-    yield f"- {loud}{_text(step['does'])}{reason}{before}"
+    yield f"- {loud}{_text(step['title'])}{reason}{before}"
     yield from _diff(step.get("settings", ()))
     if means := content.MEANS.get(disruption, ""):
         yield f"  - {means}" + (f"; {_text(turn)}" if turn else "")

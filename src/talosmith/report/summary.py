@@ -24,11 +24,11 @@ def as_data(run: RunSeen) -> dict[str, Any]:
         "seconds": round(run.elapsed, 3),
         "done": [step.key for step in run.in_state("done")],
         "failed": [
-            {"key": step.key, "subject": step.subject, "does": step.title, "why": step.text, "hint": step.hint}
+            {"key": step.key, "subject": step.subject, "title": step.title, "message": step.text, "fix": step.hint}
             for step in run.in_state("failed")
         ],
         "left": [
-            {"key": step.key, "subject": step.subject, "does": step.title, "because": step.because}
+            {"key": step.key, "subject": step.subject, "title": step.title, "failed_step": step.because}
             for step in run.in_state("to come", "running", "skipped")
         ],
         "warnings": [text for kind, text in run.remarks if kind == "warning"],

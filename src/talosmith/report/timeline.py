@@ -148,7 +148,7 @@ def _waits(step: StepSeen, end: float, zero: float) -> Iterator[Wait]:
 def _bar_data(bar: Bar) -> dict[str, Any]:
     return {
         "key": bar.key,
-        "does": bar.title,
+        "title": bar.title,
         "subject": bar.subject,
         "begin": round(bar.begin, 3),
         "end": round(bar.end, 3),

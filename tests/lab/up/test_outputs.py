@@ -100,7 +100,7 @@ def test_every_command_prints_what_its_schema_says(outputs: Outputs, tmp_path: P
     both("runs")
     # The run
     started, *_, finished, result = outputs("up", "--yes")
-    assert (started["type"], finished["type"], result["kind"]) == ("run_started", "run_finished", "Result")
+    assert (started["type"], finished["type"], result["kind"]) == ("run-started", "run-finished", "Result")
     assert (result["outcome"], result["exit_code"], result["cluster"]) == ("done", 0, "mine")
     assert result["steps"]["done"] == result["steps"]["total"] == len(started["data"]["steps"]) > 0
     (finished, result) = both("up", "--yes")

@@ -26,11 +26,11 @@ JSON = (*UP, "-o", "json")
 # What the first run says when the second begins; each is another stretch of the way for the second to meet it on.
 MEETINGS = {
     "simultaneous": "",
-    "first-config": '"type": "step_started", "step": "node/cp-1/config"',
-    "waiting": '"type": "step_progress"',
-    "one-configured": '"type": "step_done", "step": "node/cp-1/config"',
-    "bootstrap": '"type": "step_started", "step": "etcd/bootstrap"',
-    "joining": '"type": "step_done", "step": "etcd/bootstrap"',
+    "first-config": '"type": "step-started", "step": "node/cp-1/config"',
+    "waiting": '"type": "step-progress"',
+    "one-configured": '"type": "step-done", "step": "node/cp-1/config"',
+    "bootstrap": '"type": "step-started", "step": "etcd/bootstrap"',
+    "joining": '"type": "step-done", "step": "etcd/bootstrap"',
 }
 
 

@@ -193,7 +193,7 @@ def _killed_once_etcd_is_started(person: Person) -> None:
     process = person.start("up", "--yes", "-o", "json")
     assert process.stdout is not None
     for line in process.stdout:
-        if line.startswith("{") and json.loads(line).get("type") == "step_done" and '"etcd/bootstrap"' in line:
+        if line.startswith("{") and json.loads(line).get("type") == "step-done" and '"etcd/bootstrap"' in line:
             break
     else:
         pytest.fail("etcd was never started")

@@ -96,6 +96,9 @@ def test_plan_and_up_repeat_the_warnings_of_the_inventory(
     for command in (["plan", "--new-secrets"], ["up", "--new-secrets"]):
         _, _, err = talosmith(*command, "-i", tmp_path)
         assert "cluster.yaml:5:1: `addons` are not built yet: nothing is installed for metrics-server" in err
+    _, out, _ = talosmith("plan", "--new-secrets", "-o", "json", "-i", tmp_path)
+    (warning,) = json.loads(out)["warnings"]
+    assert (warning["severity"], warning["line"]) == ("warning", 5)
 
 
 def test_validate_shows_the_line_and_ends_with_65(

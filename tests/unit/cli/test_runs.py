@@ -180,7 +180,7 @@ def test_a_run_that_has_ended_is_followed_to_its_end(story: Story, code: int, ta
     assert "up dev: 19 steps, started" in err
     assert out.count("up dev") == 1
     got, out, _ = talosmith("run", "show", "--follow", "-o", "json")
-    assert (got, [json.loads(line)["type"] for line in out.splitlines()][:1]) == (code, ["run_started"])
+    assert (got, [json.loads(line)["type"] for line in out.splitlines()][:1]) == (code, ["run-started"])
 
 
 def test_the_exit_code_that_a_run_recorded_is_the_one_of_who_follows(talosmith: Talosmith) -> None:
@@ -227,9 +227,7 @@ def test_all_that_was_told_can_be_had(talosmith: Talosmith) -> None:
     record(events)
     out = talosmith("run", "show", "--events")[1]
     found = [json.loads(line) for line in out.splitlines()]
-    assert [(one["type"], one["step"]) for one in found] == [
-        (one.kind.replace("-", "_"), one.step or None) for one in events
-    ]
+    assert [(one["type"], one["step"]) for one in found] == [(one.kind, one.step or None) for one in events]
     for one in found:
         assert_valid(one)
 

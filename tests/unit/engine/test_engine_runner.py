@@ -139,7 +139,7 @@ async def test_a_run_tells_its_plan_and_its_end() -> None:
         "title": "do b",
         "subject": "",
         "needs": ["a"],
-        "expected": None,
+        "expected_seconds": None,
         "stage": "",
         "disruption": "none",
         "reason": "wanted",

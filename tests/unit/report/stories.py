@@ -118,7 +118,7 @@ def plan_data(plan: Plan[Any]) -> dict[str, Any]:
             "title": one.action.describe(),
             "subject": one.subject,
             "stage": one.stage,
-            "expected": one.expected,
+            "expected_seconds": one.expected,
         }
         for one in plan
     }

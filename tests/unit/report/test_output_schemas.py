@@ -44,6 +44,13 @@ def test_schemas_are_strict_and_describe_every_field(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", all_kinds())
+def test_values_of_enums_are_kebab_case(kind: str) -> None:
+    for path, one in parts(schema_of(kind), kind):
+        for value in one.get("enum", ()):
+            assert not isinstance(value, str) or "_" not in value, f"{path}: {value}"
+
+
+@pytest.mark.parametrize("kind", all_kinds())
 def test_the_example_of_a_kind_fits_its_schema(kind: str) -> None:
     for example in schema_of(kind)["examples"]:
         assert example["kind"] == kind
@@ -62,7 +69,7 @@ def test_a_field_more_or_less_is_found(change: str) -> None:
 
 def test_data_of_an_event_depends_on_its_type() -> None:
     (example,) = schema_of("Event")["examples"]
-    assert not validator("Event").is_valid({**example, "type": "step_failed"})
+    assert not validator("Event").is_valid({**example, "type": "step-failed"})
     assert not validator("Event").is_valid({**example, "time": "2026-01-02 03:04:05"})
 
 

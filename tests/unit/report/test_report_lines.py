@@ -146,8 +146,8 @@ def test_json_lines_hold_every_event_in_its_order() -> None:
         listener(one)
     lines = stream.getvalue().splitlines()
     found = [json.loads(line) for line in lines]
-    assert [(one["type"], one["step"], one["node"], one["text"]) for one in found] == [
-        (one.kind.replace("-", "_"), one.step or None, one.subject or None, one.text or None) for one in events
+    assert [(one["type"], one["step"], one["subject"], one["text"]) for one in found] == [
+        (one.kind, one.step or None, one.subject or None, one.text or None) for one in events
     ]
     assert [datetime.fromisoformat(one["time"]).timestamp() for one in found] == [round(one.at, 3) for one in events]
     assert [step["key"] for step in found[0]["data"]["steps"]] == [step.key for step in bring_up_plan()]

@@ -36,9 +36,9 @@ def test_a_failure_tells_why_how_to_go_on_and_what_it_kept_from_being_done() -> 
         {
             "key": "machine/w-1",
             "subject": "w-1",
-            "does": "create its machine",
-            "why": "the host has no room left",
-            "hint": "look at its console",
+            "title": "create its machine",
+            "message": "the host has no room left",
+            "fix": "look at its console",
         }
     ]
     assert [one["key"] for one in data["left"]] == ["node/w-1/config", "node/w-1/joined", "cluster/health"]
