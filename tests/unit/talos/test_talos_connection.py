@@ -347,3 +347,17 @@ async def test_a_transport_that_is_closed_twice_can_still_be_aborted() -> None:
     outer.close()
     outer.abort()
     assert inner.calls == ["close", "abort"]
+
+
+@pytest.mark.parametrize("abrupt", [True, False], ids=["reset", "closed"])
+async def test_a_connection_closed_during_the_tls_handshake_has_a_cause(client: TalosClient, abrupt: bool) -> None:
+    async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        if abrupt:
+            linger = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.close()
+
+    async with listening(close) as address:
+        with pytest.raises(Unreachable, match=r"connection closed during the TLS handshake \(.+\)"):
+            await client.node(address).version()

@@ -29,6 +29,7 @@ from talosmith.talos.grpc.http2 import NodeProtocol
 from talosmith.talos.grpc.trust import Trust, this_computers_clock
 
 IS_IT_TALOS = "Is this the address of a Talos node, and the port that of its API (50000)?"
+_CLOSED_IN_HANDSHAKE = "connection closed during the TLS handshake"
 _IS_IT_ON = "Is the machine on, and is there a way to it from here (firewall, VPN, routes)?"
 
 # OpenSSL's numbers for what is wrong with a certificate.
@@ -73,9 +74,11 @@ def failed(node: str, address: Address, stage: str, wrong: OSError, trust: Trust
         )
     if wrong.errno in (errno.EMFILE, errno.ENFILE):
         return Unreachable(node, "this process has too many files open", hint="Raise the limit: ulimit -n 4096.")
-    where = "while setting up TLS" if stage != "tcp" else ""
-    what = f"the connection was cut {where}".strip() if isinstance(wrong, ConnectionError) else "no connection"
-    return Unreachable(node, f"{what}: {wrong.strerror or wrong}", hint=_IS_IT_ON)
+    what = "no connection"
+    if isinstance(wrong, ConnectionError):
+        what = "connection closed" if stage == "tcp" else _CLOSED_IN_HANDSHAKE
+    # asyncio's own errors may have no text: the other side closed the connection without a word.
+    return Unreachable(node, f"{what} ({wrong.strerror or str(wrong) or 'EOF'})", hint=_IS_IT_ON)
 
 
 def _tls(node: str, wrong: ssl.SSLError, trust: Trust, certificate: bytes = b"") -> TalosError:
@@ -112,7 +115,7 @@ def _tls(node: str, wrong: ssl.SSLError, trust: Trust, certificate: bytes = b"")
                 said=reason,
             )
     if isinstance(wrong, ssl.SSLEOFError | ssl.SSLZeroReturnError) or "EOF" in reason:
-        return Unreachable(node, "the connection was cut while setting up TLS", hint="The node may be rebooting.")
+        return Unreachable(node, f"{_CLOSED_IN_HANDSHAKE} (EOF)", hint="The node may be rebooting.")
     return NotTalos(node, f"does not speak TLS as Talos does ({cleaned(reason)})", hint=IS_IT_TALOS)
 
 
@@ -124,7 +127,7 @@ def ended(node: str, protocol: NodeProtocol, trust: Trust) -> TalosError:
         return NotTalos(node, "answers with TLS, then with something that is not HTTP/2", hint=IS_IT_TALOS)
     return Unreachable(
         node,
-        f"the connection was cut as soon as it was made ({protocol.reason})",
+        f"connection closed right after the TLS handshake ({protocol.reason})",
         hint="The node may be rebooting. If it stays so, the node may not accept our certificate.",
     )
 
