@@ -9,6 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from talosmith.errors import TalosmithError
 from talosmith.observed.log_lines import boot_id
@@ -20,6 +21,7 @@ _SILENCE = 1.0  # seconds without an event: the history is complete
 _LONGEST = 10.0  # seconds for the history of a node on which something happens all the time
 _REMEMBERED = 4096  # ids of a node's events; Talos keeps fewer
 
+T = TypeVar("T")
 Reach = Callable[[str], Awaitable[TalosNode]]
 
 
@@ -53,13 +55,17 @@ async def history(reach: Reach, names: Sequence[str], tail: int = -1) -> tuple[l
 
 
 async def kept_events(node: TalosNode, tail: int = -1) -> list[Event]:
-    found: list[Event] = []
     stream = node.events(tail=tail)
+    return await _until_silence(lambda: anext(stream))
+
+
+async def _until_silence(get: Callable[[], Awaitable[T]]) -> list[T]:
+    found: list[T] = []
     async with limited(_LONGEST):
         while True:
             count = len(found)
             async with limited(_SILENCE):
-                found.append(await anext(stream))
+                found.append(await get())
             if len(found) == count:
                 break
     return found
@@ -78,7 +84,7 @@ async def follow(reach: Reach, names: Sequence[str], tail: int = 0) -> AsyncIter
     queue: asyncio.Queue[NodeEvent | NodeLost] = asyncio.Queue()
     tasks = [asyncio.create_task(_follow(reach, name, tail, queue.put_nowait)) for name in names]
     try:
-        early = await _first(queue)
+        early = await _until_silence(queue.get)
         for news in early:
             if isinstance(news, NodeLost):
                 yield news
@@ -90,18 +96,6 @@ async def follow(reach: Reach, names: Sequence[str], tail: int = 0) -> AsyncIter
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _first(queue: asyncio.Queue[NodeEvent | NodeLost]) -> list[NodeEvent | NodeLost]:
-    found: list[NodeEvent | NodeLost] = []
-    async with limited(_LONGEST):
-        while True:
-            count = len(found)
-            async with limited(_SILENCE):
-                found.append(await queue.get())
-            if len(found) == count:
-                break
-    return found
 
 
 async def _follow(reach: Reach, name: str, tail: int, put: Callable[[NodeEvent | NodeLost], None]) -> None:
