@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.loopback import free_network
 
@@ -46,17 +47,18 @@ def test_up_ends_healthy_and_destroy_leaves_nothing(peer: Callable[[str], Path],
         assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
         return done.stdout
 
+    def kubectl(kubeconfig: str, *arguments: str) -> Any:
+        command = [peer("kubectl"), "--kubeconfig", tmp_path / kubeconfig, *arguments, "-o", "json"]
+        return json.loads(subprocess.run(command, capture_output=True, timeout=300, check=True).stdout)
+
     talosmith("secrets", "init")
     try:
         talosmith("up", "--yes")
-        nodes = subprocess.run(
-            [peer("kubectl"), "--kubeconfig", tmp_path / "kubeconfig", "get", "nodes", "-o", "json"],
-            capture_output=True,
-            timeout=300,
-            check=True,
-        )
-        versions = {one["status"]["nodeInfo"]["kubeletVersion"] for one in json.loads(nodes.stdout)["items"]}
-        assert versions == {"v1.36.3"}
+        nodes = kubectl("kubeconfig", "get", "nodes")
+        assert {one["status"]["nodeInfo"]["kubeletVersion"] for one in nodes["items"]} == {"v1.36.3"}
+        talosmith("kubeconfig", "--user", "ann", "--group", "viewers", "--lifetime", "8h", "--out", "ann.yaml")
+        ann = kubectl("ann.yaml", "auth", "whoami")["status"]["userInfo"]
+        assert (ann["username"], ann["groups"]) == ("ann", ["viewers", "system:authenticated"])
         talosmith("health")
     finally:
         talosmith("destroy", "--confirm", "real")
