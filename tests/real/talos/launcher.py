@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tests.real.talos import linux
-from tests.real.talos.node_mounts import build_root
+from tests.real.talos.node_mounts import build_root, keep_runtime_spec
 from tests.real.talos.node_spec import STATE, NodeSpec
 
 OWN = linux.NEW_MOUNTS | linux.NEW_CGROUPS | linux.NEW_UTS | linux.NEW_IPC | linux.NEW_NETWORK
@@ -56,15 +56,27 @@ def _boot(spec: NodeSpec, boots: int) -> str:
         _exit_with(lambda: _hold_namespaces(spec, unshared, cabled))
     os.close(unshared)
     os.close(cabled)
+    init = None
     if os.read(ready, 1):
         _plug_in(spec, holder)
         os.write(cable, b"!")
-        _write_state(spec, boots, int(os.read(ready, 16) or 0) or None)
+        init = int(os.read(ready, 16) or 0) or None
+        _write_state(spec, boots, init)
     os.close(ready)
     os.close(cable)
-    _, status = os.waitpid(holder, 0)
+    status = _wait(spec, holder, init)
     code = os.waitstatus_to_exitcode(status)
     return signal.Signals(code - 128).name if code > 128 else f"exit code {code}"
+
+
+def _wait(spec: NodeSpec, holder: int, init: int | None) -> int:
+    """The status with which the holder ended. Meanwhile the node's runtime spec is kept for the next boot."""
+    while init is not None and not keep_runtime_spec(spec, Path(f"/proc/{init}/root")):
+        ended, status = os.waitpid(holder, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(BETWEEN_BOOTS)
+    return os.waitpid(holder, 0)[1]
 
 
 def _hold_namespaces(spec: NodeSpec, unshared: int, cabled: int) -> int:

@@ -26,6 +26,9 @@ PRIVATE_PARAMETERS = (
     "kernel/pid_max",
     "vm/overcommit_memory",
 )
+# Talos 1.13 starts containerd without waiting for this file. If it is still empty, containerd loads no CRI plugin and
+# the kubelet never starts: seen when several nodes boot at once on few cores. So a boot finds the last one's file.
+_RUNTIME_SPEC = Path("etc/cri/conf.d/base-spec.json")
 _DEVICES = {
     "null": (1, 3),
     "zero": (1, 5),
@@ -112,8 +115,23 @@ def _pod_network(subnet: str) -> dict[str, Any]:
     return {"cniVersion": "1.0.0", "name": "pods", "plugins": [bridge]}
 
 
+def keep_runtime_spec(spec: NodeSpec, root: Path) -> bool:
+    """Whether Talos has written the runtime spec of its containers; the next boot finds a copy."""
+    kept = Path(spec.folder, "etc", _RUNTIME_SPEC.name)
+    try:
+        text = (root / _RUNTIME_SPEC).read_text()
+        json.loads(text)
+    except (OSError, ValueError):  # not written yet, or not as a whole
+        return False
+    if not kept.exists():  # else it may be the very file that containerd reads now
+        kept.write_text(text)
+    return True
+
+
 def _mount_files(etc: Path, own: Path, name: str, gateway: str) -> None:
     own.mkdir(exist_ok=True)
+    if (own / _RUNTIME_SPEC.name).exists():
+        linux.mount(own / _RUNTIME_SPEC.name, etc.parent / _RUNTIME_SPEC, flags=linux.BIND)
     texts = {"hostname": f"{name}\n", "hosts": "127.0.0.1 localhost\n", "resolv.conf": f"nameserver {gateway}\n"}
     for file, text in texts.items():
         (own / file).write_text(text)
