@@ -70,7 +70,7 @@ def show(
 
     def text(style: Style) -> str:
         chart = report_timeline.as_text(drawn, style, min(max(width, 60), 200))
-        remarks = [f"{kind}: {said}" for kind, said in seen.remarks]
+        remarks = [f"{kind}: {text}" for kind, text in seen.remarks]
         remarks += [f"{style.red('error:')} {seen.problem}"] if seen.problem else []
         return "\n".join([report_runs.headline(found, style), chart, *remarks, "", summary.as_text(seen, style)])
 

@@ -37,8 +37,8 @@ def validate(
         raise InventoryError(report.problems)
     if report.problems:
         say(as_text(report.problems, Style(sys.stderr)))
-    cluster, told = report.cluster, summary(report.problems)
+    cluster, counts = report.cluster, summary(report.problems)
     nodes = f"{len(cluster.controlplanes)} + {len(cluster.workers)} nodes on {cluster.provider.name}"
-    verdict = f"{report.file} is valid: {cluster.name}, {nodes}" + (f" ({told})" if told else "")
+    verdict = f"{report.file} is valid: {cluster.name}, {nodes}" + (f" ({counts})" if counts else "")
     emit({}, output, lambda style: style.green("✓ ") + verdict, kind="Validation")
     return 0

@@ -71,10 +71,10 @@ def _read(output: str, helm: str) -> Rendered:
     objects, hooks, crds = [], [], []
     source = ""
     for text in manifests.split(output):
-        told = _SOURCE.match(text)
-        if told:
-            source = told[1]
-        one = manifests.parse(source, text[told.end() :] if told else text)
+        match = _SOURCE.match(text)
+        if match:
+            source = match[1]
+        one = manifests.parse(source, text[match.end() :] if match else text)
         if one is None or not one.content:
             continue
         if isinstance(one, Hook):

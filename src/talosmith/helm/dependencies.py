@@ -84,8 +84,8 @@ def _aliased(charts: list[Chart], want: Dependency) -> Chart | None:
 
 
 def _by_tags(want: Dependency, tags: dict[str, Any]) -> bool:
-    said = [tags[tag] for tag in want.tags if isinstance(tags.get(tag), bool)]
-    return any(said) or not said
+    switches = [tags[tag] for tag in want.tags if isinstance(tags.get(tag), bool)]
+    return any(switches) or not switches
 
 
 def _by_condition(want: Dependency, values: dict[str, Any], path: str) -> bool:

@@ -128,9 +128,9 @@ def _read(url: str, status: int, headers: Message, body: Any, limit: int) -> Ans
     content = body.read(limit + 1)
     if len(content) > limit:
         raise Permanent(f"{_shown(url)} is bigger than {limit} bytes")
-    told = headers.get("Content-Length")
-    if told is not None and told.isdigit() and int(told) != len(content):
-        raise Temporary(f"{_shown(url)} ended after {len(content)} of {told} bytes")
+    length = headers.get("Content-Length")
+    if length is not None and length.isdigit() and int(length) != len(content):
+        raise Temporary(f"{_shown(url)} ended after {len(content)} of {length} bytes")
     return Answer(status, {name.lower(): value for name, value in headers.items()}, content)
 
 

@@ -80,15 +80,15 @@ class _Session:
             if known is None:
                 raise refused(url, 401)
             return known.header()
-        told = dict(_PARAMETER.findall(rest))
-        realm = told.get("realm", "")
+        parameters = dict(_PARAMETER.findall(rest))
+        realm = parameters.get("realm", "")
         if scheme.lower() != "bearer" or urlsplit(realm).scheme not in ("http", "https"):
             raise Permanent(f"{self.reference.host} asks for a login in an unknown way: {scheme or 'nothing said'}")
         if urlsplit(realm).scheme == "http" and not is_loopback(urlsplit(realm).netloc):
             raise Permanent(f"{self.reference.host} wants the login sent to {realm} without TLS; that is not done")
         asked = {
-            "service": told.get("service", ""),
-            "scope": told.get("scope") or f"repository:{self.reference.path}:pull",
+            "service": parameters.get("service", ""),
+            "scope": parameters.get("scope") or f"repository:{self.reference.path}:pull",
         }
         separator = "&" if "?" in realm else "?"
         answer = self.client.get(

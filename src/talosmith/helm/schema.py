@@ -49,10 +49,10 @@ def _against(name: str, text: bytes, values: dict[str, Any]) -> list[str]:
             f"the schema of chart {name} refers to {problem.ref}, which is not part of the chart",
             hint="Render without the schema check.",
         ) from None
-    return [f"{name}: {'.'.join(map(str, one.absolute_path)) or '(top)'}: {_said(one)}" for one in errors]
+    return [f"{name}: {'.'.join(map(str, one.absolute_path)) or '(top)'}: {_message(one)}" for one in errors]
 
 
-def _said(error: Any) -> str:
+def _message(error: Any) -> str:
     """What the schema asks for, without the value: that may be a secret."""
     if error.validator in ("required", "additionalProperties", "dependentRequired"):
         return str(error.message)  # tells of names alone

@@ -25,8 +25,8 @@ def load_all(text: str, *, whole_numbers: bool = False) -> Iterator[Any]:
         raise ChartError(f"line {problem.line}: {problem.what}") from None
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
-        said = getattr(problem, "problem", None) or str(problem).splitlines()[0]
-        raise ChartError(f"this is no YAML: {f'line {mark.line + 1}: ' if mark else ''}{said}") from None
+        cause = getattr(problem, "problem", None) or str(problem).splitlines()[0]
+        raise ChartError(f"this is no YAML: {f'line {mark.line + 1}: ' if mark else ''}{cause}") from None
 
 
 def as_values(value: Any) -> Any:

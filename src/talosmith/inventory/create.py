@@ -81,9 +81,9 @@ def _try_out(files: dict[str, str]) -> None:
         report = check(scratch)
     wrong = [problem for problem in report.problems if problem.severity == "error"]
     if wrong:
-        said = "; ".join(problem.what for problem in wrong)
+        causes = "; ".join(problem.what for problem in wrong)
         hints = "; ".join(dict.fromkeys(problem.fix for problem in wrong if problem.fix))
-        raise UsageError(f"the inventory would not be valid: {said}", hint=hints)
+        raise UsageError(f"the inventory would not be valid: {causes}", hint=hints)
 
 
 def _ignore(folder: Path) -> Path | None:

@@ -54,26 +54,26 @@ class Origin:
 def origins(resolved: Resolved, merged: Merged) -> Iterator[Origin]:
     cluster = resolved.cluster
 
-    def said(path: Path) -> str | None:
+    def place_of(path: Path) -> str | None:
         return merged.origin(path) if path_in_files(path, merged.data) == path else None
 
     for key in ("cluster_name", "talos_version", "kubernetes_version"):
-        yield Origin(key, getattr(resolved.inventory, key), said((key,)) or DEFAULT)
-    endpoint = said(("network", "endpoint")) or _endpoint(resolved)
+        yield Origin(key, getattr(resolved.inventory, key), place_of((key,)) or DEFAULT)
+    endpoint = place_of(("network", "endpoint")) or _endpoint(resolved)
     yield Origin("endpoint", cluster.endpoint.url, endpoint)
     for key in ("node_cidr", "gateway", "vip", "pod_cidr", "svc_cidr", "dns_servers", "ntp_servers", "mtu", "vlan"):
         value = getattr(cluster.network, key)
         if value not in (None, ()):
-            yield Origin(f"network.{key}", value, said(("network", key)) or _network(resolved, key, said))
+            yield Origin(f"network.{key}", value, place_of(("network", key)) or _network(resolved, key, place_of))
     block = cluster.provider.name
-    yield Origin("provider", block, said((block,)) or "default: no provider block means the lab")
+    yield Origin("provider", block, place_of((block,)) or "default: no provider block means the lab")
     for section, model in ((block, cluster.provider), ("image", resolved.inventory.image)):
         for key in type(model).model_fields:
             value = getattr(model, key)
             if value not in (None, [], {}):
-                yield Origin(f"{section}.{key}", value, said((section, key)) or DEFAULT)
+                yield Origin(f"{section}.{key}", value, place_of((section, key)) or DEFAULT)
     for key in (*Services.model_fields, "kubernetes", "talos"):
-        source = said((key,))
+        source = place_of((key,))
         if source:
             yield Origin(key, getattr(resolved.inventory, key), source)
     for node, place in zip(cluster.nodes, resolved.places, strict=True):
@@ -85,11 +85,11 @@ def _endpoint(resolved: Resolved) -> str:
     return resolved.layout.origins.get("endpoint", own)
 
 
-def _network(resolved: Resolved, key: str, said: Any) -> str:
+def _network(resolved: Resolved, key: str, place_of: Any) -> str:
     if key == "gateway":
         return "derived: the first address of network.node_cidr"
     layout = resolved.layout
-    own = said(layout.node_network) if key == "node_cidr" else None
+    own = place_of(layout.node_network) if key == "node_cidr" else None
     return own or layout.origins.get(key, DEFAULT)
 
 

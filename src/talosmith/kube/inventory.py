@@ -86,8 +86,8 @@ def why_not_ours(item: Object, name: str) -> str:
 
 def why_kept(item: Object) -> str:
     """Why an object of ours is not to be removed though it is no longer wanted; empty if it may be."""
-    said = notes(item)
-    if said.get(KEEP_ANNOTATION) == "disabled" or said.get("helm.sh/resource-policy") == "keep":
+    annotations = notes(item)
+    if annotations.get(KEEP_ANNOTATION) == "disabled" or annotations.get("helm.sh/resource-policy") == "keep":
         return "it says that it is to be kept"
     if item.get("kind") in _HOLDS_OTHERS:
         return "it may hold what others have put there; delete it by hand if it does not"

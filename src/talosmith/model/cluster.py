@@ -35,8 +35,8 @@ class InstallDisk:
 
     def __str__(self) -> str:
         if self.selector is not None:
-            said = self.selector.model_dump(exclude_none=True)
-            return ", ".join(f"{key} {value}" for key, value in said.items())
+            criteria = self.selector.model_dump(exclude_none=True)
+            return ", ".join(f"{key} {value}" for key, value in criteria.items())
         return self.device or f"serial {self.serial}"
 
 

@@ -30,8 +30,8 @@ async def look_for(
     asks: list[Asked] = []
     for name in names:
         member, node = by_name.get(name), kubernetes.get(name)
-        told = (*(node.addresses if node else ()), *(member.addresses if member else ()))
-        addresses = tuple(dict.fromkeys(one for one in told if one not in ours))
+        known = (*(node.addresses if node else ()), *(member.addresses if member else ()))
+        addresses = tuple(dict.fromkeys(one for one in known if one not in ours))
         if addresses:
             asks.append(_asked(name, addresses, controlplane=member is not None))
     return {seen.name: seen for seen in await asyncio.gather(*(_look(looker, one) for one in asks))}

@@ -24,10 +24,10 @@ async def followed(reach: Reach, read: Read, tail: int, note: Callable[[str], No
     try:
         async for line in read(node, tail):
             yield line
-        said = f"{node.name}: the node ended the stream"
+        noted = f"{node.name}: the node ended the stream"
     except Temporary as lost:
-        said = str(lost)
-    note(f"{said}; reconnecting")
+        noted = str(lost)
+    note(f"{noted}; reconnecting")
     while True:
         await asyncio.sleep(AGAIN)
         try:
@@ -39,9 +39,9 @@ async def followed(reach: Reach, read: Read, tail: int, note: Callable[[str], No
             reason = f"{node.name}: the node ended the stream"
         except TalosmithError as wrong:  # permanent ones, too: the log of a service begins after the boot
             reason = str(wrong)
-        if reason != said:
-            said = reason
-            note(f"{said}; reconnecting")
+        if reason != noted:
+            noted = reason
+            note(f"{noted}; reconnecting")
 
 
 async def boot_id(node: TalosNode) -> str:

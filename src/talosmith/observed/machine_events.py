@@ -100,7 +100,7 @@ async def follow(reach: Reach, names: Sequence[str], tail: int = 0) -> AsyncIter
 
 async def _follow(reach: Reach, name: str, tail: int, put: Callable[[NodeEvent | NodeLost], None]) -> None:
     seen: deque[str] = deque(maxlen=_REMEMBERED)
-    said = ""
+    noted = ""
     boot: str | None = None
     lost = rebooted = False
     while True:
@@ -110,14 +110,14 @@ async def _follow(reach: Reach, name: str, tail: int, put: Callable[[NodeEvent |
             rebooted = rebooted or (lost and boot != before)
             # Events of an unchanged boot that the caller did not ask for stay hidden after a lost connection.
             async for event in node.events(tail=-1 if lost and (seen or rebooted) else tail):
-                said = ""
+                noted = ""
                 if event.id not in seen:
                     seen.append(event.id)
                     put(NodeEvent(name, event))
             reason = f"{name}: the node ended the stream"
         except TalosmithError as wrong:
             reason = str(wrong)
-        if reason != said:
-            put(NodeLost(name, said := reason))
+        if reason != noted:
+            put(NodeLost(name, noted := reason))
         lost = True
         await asyncio.sleep(AGAIN)

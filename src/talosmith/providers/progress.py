@@ -31,10 +31,10 @@ def heard_by(report: Callable[[str], None]) -> Iterator[None]:
         if listening:
             report(text)
 
-    def told(text: str) -> None:
+    def listen(text: str) -> None:
         loop.call_soon_threadsafe(pass_on, text)
 
-    token = _listener.set(told)
+    token = _listener.set(listen)
     try:
         yield
     finally:
@@ -48,11 +48,11 @@ def tell(text: str) -> None:
 
 def counting(parts: Iterable[bytes], what: str, total: int = 0) -> Iterator[bytes]:
     """The parts as they come; now and then it is told how many bytes that were. `total` 0: not known."""
-    done, told = 0, time.monotonic()
+    done, reported = 0, time.monotonic()
     tell(what)
     for part in parts:
         done += len(part)
-        if time.monotonic() - told >= _EVERY:
-            told = time.monotonic()
+        if time.monotonic() - reported >= _EVERY:
+            reported = time.monotonic()
             tell(f"{what}: {done / _MIB:.0f}{f' of {total / _MIB:.0f}' if total else ''} MiB")
         yield part

@@ -24,9 +24,9 @@ def by_area(findings: Sequence[Finding], style: Style) -> str:
         )
     errors = sum(finding.level == "error" for finding in findings)
     warnings = sum(finding.level == "warning" for finding in findings)
-    told = f"{count(errors, 'error')}, {count(warnings, 'warning')}"
+    counts = f"{count(errors, 'error')}, {count(warnings, 'warning')}"
     colour = style.red if errors else style.yellow if warnings else style.green
-    return "\n".join([*lines, colour(told if errors or warnings else "no errors, no warnings")])
+    return "\n".join([*lines, colour(counts if errors or warnings else "no errors, no warnings")])
 
 
 def waiting(finding: Finding) -> str:
@@ -38,8 +38,8 @@ def waiting(finding: Finding) -> str:
 def _lines(finding: Finding, style: Style) -> list[str]:
     marks = {"ok": style.green("✓"), "note": "-", "warning": style.yellow("!"), "error": style.red("✗")}
     mark = marks[finding.level]
-    said = "; ".join(one_line(part) for part in (finding.cause, finding.evidence) if part)
-    lines = [f"{mark} {one_line(finding.check)}: {said}" if said else f"{mark} {one_line(finding.check)}"]
+    detail = "; ".join(one_line(part) for part in (finding.cause, finding.evidence) if part)
+    lines = [f"{mark} {one_line(finding.check)}: {detail}" if detail else f"{mark} {one_line(finding.check)}"]
     if finding.fix and finding.level != "ok":
         lines.append(f"    {style.dim('fix:')} {one_line(finding.fix)}")
     return lines

@@ -118,8 +118,8 @@ class PlainLines:
         self._told[step.key] = (at, step.text)
         steps = self.run.by_subject()[step.subject] if step.subject else ()
         state = phase_text(steps) or ("waiting" if is_same else "")
-        told = ": ".join(filter(None, (f"still {state}" if is_same else state, reason_of(step))))
-        return f"{about}: {told}" if told else f"{about} …"
+        text = ": ".join(filter(None, (f"still {state}" if is_same else state, reason_of(step))))
+        return f"{about}: {text}" if text else f"{about} …"
 
     def _finished(self) -> str:
         done, failed = len(self.run.in_state("done")), len(self.run.in_state("failed"))

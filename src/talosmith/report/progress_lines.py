@@ -238,5 +238,5 @@ def reason_of(step: StepSeen) -> str:
 
 def _rest(lanes: Sequence[Lane]) -> Line:
     counts = [(sum(lane.mood == mood for lane in lanes), words) for mood, words in _COUNTED.items()]
-    told = ", ".join(f"{number} {words}" for number, words in counts if number)
-    return [("dim", f"  … {len(lanes)} more: {told}")]
+    counted = ", ".join(f"{number} {words}" for number, words in counts if number)
+    return [("dim", f"  … {len(lanes)} more: {counted}")]

@@ -40,8 +40,8 @@ def _row(one: Service, now: datetime) -> tuple[str, ...]:
     last = one.events[-1] if one.events else None
     since = duration((now - last.time).total_seconds()) if last else ""
     health = "" if one.healthy is None else _HEALTH[one.healthy]
-    said = one.message if one.healthy is False and one.message else last.message if last else ""
-    return one.id, one.state, health, since, one_line(said)
+    message = one.message if one.healthy is False and one.message else last.message if last else ""
+    return one.id, one.state, health, since, one_line(message)
 
 
 def _coloured(one: Service, line: str, style: Style) -> str:

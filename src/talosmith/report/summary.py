@@ -49,8 +49,8 @@ def _lines(run: RunSeen, style: Style, again: str) -> Iterator[str]:
     orphans = [step for step in left if _root(run, step) not in {one.key for one in failed}]
     for step in orphans:
         if step.began is not None:
-            said = f": {step.text}" if step.text else ""
-            yield f"  {style.yellow('interrupted:')} {style.bold(step.subject or 'cluster')}: {step.title}{said}"
+            last = f": {step.text}" if step.text else ""
+            yield f"  {style.yellow('interrupted:')} {style.bold(step.subject or 'cluster')}: {step.title}{last}"
     waiting = [_name(step) for step in orphans if step.began is None]
     if waiting:
         yield f"  {style.yellow('not started:')} {listed(waiting)}"
@@ -68,13 +68,13 @@ def _headline(run: RunSeen, style: Style, failed: int, left: int) -> str:
     parts += [f"{left} not done"] if left else []
     what = f"{run.operation} {run.cluster}".strip()
     took = duration(run.elapsed)
-    told = {
+    verdicts = {
         "done": style.green(f"✓ {what} done in {took}"),
         "failed": style.red(f"✗ {what} failed after {took}"),
         "stopped": style.yellow(f"■ {what} stopped after {took}"),
     }
     killed = style.yellow(f"? {what} did not finish (killed, or still running); last event after {took}")
-    return f"{told.get(run.outcome, killed)}: {', '.join(parts)}"
+    return f"{verdicts.get(run.outcome, killed)}: {', '.join(parts)}"
 
 
 def _all(number: int) -> str:

@@ -141,8 +141,8 @@ def _drawn(bar: Bar, left: float, scale: float, middle: float) -> str:
     for one in bar.waits:
         begin, long = left + one.begin * scale, one.seconds * scale
         if long >= 1:
-            told = f"{safe(bar.title)}&#10;{duration(one.seconds)}: {safe(one.text)}"
-            parts.append(box(begin, y, min(long, x + width - begin), _BAR, wait, radius=3, title=told))
+            title = f"{safe(bar.title)}&#10;{duration(one.seconds)}: {safe(one.text)}"
+            parts.append(box(begin, y, min(long, x + width - begin), _BAR, wait, radius=3, title=title))
         if one.retry:
             parts.append(box(begin, y, 2, _BAR, "retry", radius=0))
     label = fitted(bar.title, width - 8)

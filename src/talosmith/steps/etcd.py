@@ -73,8 +73,8 @@ class BootstrapEtcd(OnCluster):
             if not isinstance(wrong, Temporary):
                 raise wrong
         if found.errors:
-            told = "; ".join(str(found.errors[name]) for name in names if name in found.errors)
-            report(f"asking all control planes for etcd data: {told}", next(iter(found.errors.values())).hint)
+            reasons = "; ".join(str(found.errors[name]) for name in names if name in found.errors)
+            report(f"asking all control planes for etcd data: {reasons}", next(iter(found.errors.values())).hint)
         return True if not found.errors else None
 
     async def _started(self, context: Context) -> EtcdSeen | None:

@@ -63,7 +63,7 @@ class FirstConfig(OnNode):
         began = now()
         phase: Phase = "booting"
 
-        def told(text: str, hint: str = "") -> None:
+        def note(text: str, hint: str = "") -> None:
             report(text, hint, phase=phase)
 
         async def look() -> bool | None:
@@ -87,7 +87,7 @@ class FirstConfig(OnNode):
                 raise Temporary(f"{silent}{await _console(context, self.name)}", hint=hint) from None
 
         what = "waiting for the Talos API with the machine config"
-        await until(look, told, what, stop=context.stop_wanted, soon=_NOT_SO_SOON)
+        await until(look, note, what, stop=context.stop_wanted, soon=_NOT_SO_SOON)
         if self.own is not None and not await has_config(context.configured(self.name), self.own):
             raise Permanent(
                 f"{self.name} has another machine config than this step applies{self.own}: another run applied it",

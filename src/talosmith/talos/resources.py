@@ -162,10 +162,10 @@ class ResourceCalls(Caller):
         kind = _CHANGES.get(event.event_type)
         if kind is None:
             raise NotTalos(self._label, f"Watch: an event of the unknown kind {event.event_type}", call="Watch")
-        told = event.HasField("resource") and kind is not ChangeKind.BOOTSTRAPPED
+        has_resource = event.HasField("resource") and kind is not ChangeKind.BOOTSTRAPPED
         return Change(
             kind,
-            self._read(event.resource) if told else None,
+            self._read(event.resource) if has_resource else None,
             self._read(event.old) if event.HasField("old") else None,
             event.bookmark,
         )

@@ -39,10 +39,10 @@ class Place:
         )  # fmt: skip
         network = Network(f"net-{subnet}", OWNER, "isolated", f"{subnet}.1", 24)
         source = Source(str(image))
-        self.wishes = LibvirtSettings(
+        self.settings = LibvirtSettings(
             self.section, self._seed, lambda _: source, network, cache, patience=10.0, sources=(source,)
         )
-        self.provider = LibvirtProvider(OWNER, Host(daemon.uri), self.wishes)
+        self.provider = LibvirtProvider(OWNER, Host(daemon.uri), self.settings)
         self.connection = libvirt().open(daemon.uri)
         self._waking = Waking(daemon)
 

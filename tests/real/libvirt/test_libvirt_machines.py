@@ -251,8 +251,10 @@ async def test_a_machine_moves_to_another_network_and_both_go_with_the_cluster(p
     machine = await place.create()
     other = Network(f"other-{place.subnet}", OWNER, "nat", f"{place.subnet}.129", 25)
     section = place.section.model_copy(update={"network": other.name})
-    wishes = replace(place.wishes, section=section, network=other, patience=0.5)  # what has halted shuts down never
-    provider = LibvirtProvider(OWNER, Host(place.daemon.uri), wishes)
+    settings = replace(
+        place.settings, section=section, network=other, patience=0.5
+    )  # what has halted shuts down never
+    provider = LibvirtProvider(OWNER, Host(place.daemon.uri), settings)
     (seen,) = await provider.find()
     assert seen.outdated == f"from the network 'net-{place.subnet}' to the network '{other.name}'"
     await create_all(provider)
@@ -271,7 +273,7 @@ async def test_a_pool_that_holds_no_files_is_refused_and_left_as_it_is(place: Pl
         "<target><path>/dev/vg0</path></target></pool>"
     )
     section = place.section.model_copy(update={"pool": "vg0"})
-    provider = LibvirtProvider(OWNER, Host(place.daemon.uri), replace(place.wishes, section=section))
+    provider = LibvirtProvider(OWNER, Host(place.daemon.uri), replace(place.settings, section=section))
     try:
         findings = {one.check: one for one in await provider.preflight([place.spec()])}
         assert findings["storage pool"].level == "error" and "'logical'" in findings["storage pool"].cause
@@ -292,15 +294,15 @@ async def test_the_look_before_the_start(place: Place) -> None:
     assert findings["memory"].level == "error"
 
     without = Libvirt(uri=place.daemon.uri, pool="nowhere", network="nothing", domain_type="kvm", image="/no/image")
-    wishes = replace(place.wishes, section=without, network=None, image=lambda _: Source("/no/image"))
+    settings = replace(place.settings, section=without, network=None, image=lambda _: Source("/no/image"))
     findings = {
         one.check: one
-        for one in await LibvirtProvider(OWNER, Host(place.daemon.uri), wishes).preflight([place.spec()])
+        for one in await LibvirtProvider(OWNER, Host(place.daemon.uri), settings).preflight([place.spec()])
     }
     wrong = {check for check, one in findings.items() if one.level == "error"}
     assert wrong == {"virtualisation", "storage pool", "network", "image"}
     assert all(one.cause and one.fix for one in findings.values() if one.level != "ok")
-    bridged = replace(wishes, section=Libvirt(uri=place.daemon.uri, pool="nowhere", bridge="no-such-bridge"))
+    bridged = replace(settings, section=Libvirt(uri=place.daemon.uri, pool="nowhere", bridge="no-such-bridge"))
     findings = {
         one.check: one
         for one in await LibvirtProvider(OWNER, Host(place.daemon.uri), bridged).preflight([place.spec()])

@@ -18,7 +18,7 @@ from tests.resource_contract import create_all, delete_all
 async def test_a_machine_is_made_over_ssh(daemon: Daemon, subnet: str, halting_image: Path, tmp_path: Path) -> None:
     place = Place(daemon, subnet, halting_image, tmp_path / "cache")
     with ssh_host(daemon, tmp_path) as host:
-        provider = LibvirtProvider(OWNER, Host(host.uri), place.wishes)
+        provider = LibvirtProvider(OWNER, Host(host.uri), place.settings)
         await create_all(provider)
         machine = await provider.create(place.spec(), CONFIG)
         assert [one.id for one in await place.provider.find()] == [machine.id]

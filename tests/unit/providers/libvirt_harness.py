@@ -122,10 +122,10 @@ class LibvirtHarness:
 
         source = Source(str(self.image))
         cache = self.image.parent / "cache"
-        wishes = LibvirtSettings(
+        settings = LibvirtSettings(
             self.section, seed, lambda _: source, self.network, cache, self.patience, sources=(source,)
         )
-        return LibvirtProvider(self.owner, self.host(), wishes)
+        return LibvirtProvider(self.owner, self.host(), settings)
 
     def spec(self, name: str, role: Role = "worker") -> MachineSpec:
         offset = (10 if role == "controlplane" else 20) + int(name.rpartition("-")[2])

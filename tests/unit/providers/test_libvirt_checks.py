@@ -75,7 +75,7 @@ def test_auto_is_emulation_where_no_machine_runs_by_kvm(
     harness: LibvirtHarness, runs: bool | None, kind: str
 ) -> None:
 
-    provider = LibvirtProvider(OWNER, Host(TEST_DRIVER), harness.provider()._wishes)
+    provider = LibvirtProvider(OWNER, Host(TEST_DRIVER), harness.provider()._settings)
     provider._trials._done["kvm", "x86_64"] = Trial(runs, "tried before")
     host = Capabilities("QEMU", {"x86_64": ("qemu", "kvm")})
     made = provider._hardware(host, "amd64")

@@ -49,31 +49,31 @@ def wanted(folder: Path) -> MachineSpec:
 
 def test_the_image_is_the_factorys_unless_the_inventory_has_one(tmp_path: Path) -> None:
     made = provider(tmp_path, "libvirt: {}\nimage: {extensions: [siderolabs/qemu-guest-agent]}\n")
-    source = made._wishes.image(wanted(tmp_path))
+    source = made._settings.image(wanted(tmp_path))
     assert source.place.startswith("https://factory.talos.dev/image/ce4c9805")
     assert source.place.endswith("/v1.13.9/nocloud-amd64.raw.xz")
     assert "siderolabs/qemu-guest-agent" in source.schematic
     assert source.schematic_url == "https://factory.talos.dev/schematics"
     checksum = "AB" * 32
     mine = provider(tmp_path, f"libvirt: {{image: /images/talos.raw, image_checksum: {checksum}}}\n")
-    source = mine._wishes.image(wanted(tmp_path))
+    source = mine._settings.image(wanted(tmp_path))
     assert (source.place, source.checksum, source.schematic) == ("/images/talos.raw", f"sha256:{'ab' * 32}", "")
 
 
 def test_the_seed_has_the_nodes_name_address_and_config(tmp_path: Path) -> None:
-    made = provider(tmp_path, "libvirt: {}\n")._wishes.seed(wanted(tmp_path), Secret("machine: {}\n"))
+    made = provider(tmp_path, "libvirt: {}\n")._settings.seed(wanted(tmp_path), Secret("machine: {}\n"))
     assert b"machine: {}\n" in made and b"local-hostname: cp-1" in made
     assert b"- 10.0.0.10/24" in made and b"gateway4: 10.0.0.9" in made
     assert b"52:54:00:" in made, "Talos finds the interface by its MAC address"
-    waiting = provider(tmp_path, "libvirt: {}\n")._wishes.seed(wanted(tmp_path), None)
+    waiting = provider(tmp_path, "libvirt: {}\n")._settings.seed(wanted(tmp_path), None)
     assert b"machine:" not in waiting and b"- 10.0.0.10/24" in waiting
     assert seed_iso("x", None, []) == iso({"meta-data": b"instance-id: x\nlocal-hostname: x\n"})
 
 
 def test_a_network_is_made_only_if_the_inventory_says_so(tmp_path: Path) -> None:
-    assert provider(tmp_path, "libvirt: {network: nodes}\n")._wishes.network is None
-    assert provider(tmp_path, "libvirt: {bridge: br0, make_network: nat}\n")._wishes.network is None
-    made = provider(tmp_path, "libvirt: {network: nodes, make_network: isolated}\n")._wishes.network
+    assert provider(tmp_path, "libvirt: {network: nodes}\n")._settings.network is None
+    assert provider(tmp_path, "libvirt: {bridge: br0, make_network: nat}\n")._settings.network is None
+    made = provider(tmp_path, "libvirt: {network: nodes, make_network: isolated}\n")._settings.network
     assert made == Network("nodes", OWNER, "isolated", "10.0.0.9", 24)
 
 

@@ -91,8 +91,8 @@ def old_resolver_fields(cluster: Cluster) -> dict[str, Any]:
 
 
 def _speaks_of_its_card(cluster: Cluster, node: Node) -> bool:
-    said = node.mtu is not None or node.vlan is not None
-    return cluster.network.addressing == "static" or said or _holds_vip(cluster, node)
+    needed = node.mtu is not None or node.vlan is not None
+    return cluster.network.addressing == "static" or needed or _holds_vip(cluster, node)
 
 
 def _holds_vip(cluster: Cluster, node: Node) -> bool:

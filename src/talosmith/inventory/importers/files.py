@@ -92,6 +92,6 @@ def _try_out(files: Mapping[str, str]) -> None:
         report = check(scratch)
     wrong = [problem for problem in report.problems if problem.severity == "error"]
     if wrong:
-        said = "; ".join(problem.what + (f" ({problem.why})" if problem.why else "") for problem in wrong)
+        causes = "; ".join(problem.what + (f" ({problem.why})" if problem.why else "") for problem in wrong)
         hints = "; ".join(dict.fromkeys(problem.fix for problem in wrong if problem.fix))
-        raise TalosmithError(f"the converted inventory is not valid: {said}", hint=hints)
+        raise TalosmithError(f"the converted inventory is not valid: {causes}", hint=hints)

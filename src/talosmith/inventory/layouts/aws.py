@@ -35,7 +35,7 @@ class AwsLayout(Layout[Aws]):
         }
     )
 
-    def node_cidr(self, said: IpNetwork | None, cluster_name: str) -> IpNetwork | None:
+    def node_cidr(self, given: IpNetwork | None, cluster_name: str) -> IpNetwork | None:
         return self.section.vpc_cidr
 
     def endpoint(self) -> str | Finding:

@@ -14,5 +14,5 @@ NETWORK = ip_network("10.5.0.0/24")
 class DockerLayout(Layout[Docker]):
     settings = frozenset({"cpu", "ram"})
 
-    def node_cidr(self, said: IpNetwork | None, cluster_name: str) -> IpNetwork | None:
-        return said or NETWORK
+    def node_cidr(self, given: IpNetwork | None, cluster_name: str) -> IpNetwork | None:
+        return given or NETWORK

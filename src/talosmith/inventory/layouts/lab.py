@@ -34,8 +34,8 @@ class LabLayout(Layout[Lab]):
         }
     )
 
-    def node_cidr(self, said: IpNetwork | None, cluster_name: str) -> IpNetwork | None:
-        return said or ip_network(lab_network_of(cluster_name))
+    def node_cidr(self, given: IpNetwork | None, cluster_name: str) -> IpNetwork | None:
+        return given or ip_network(lab_network_of(cluster_name))
 
     def vip(self, node_cidr: IpNetwork | None, controlplanes: int) -> IpAddress | None:
         return address_at(node_cidr, VIP_OFFSET) if node_cidr is not None and controlplanes > 1 else None

@@ -44,9 +44,9 @@ class Layout(Generic[Section]):
     def __init__(self, section: Section) -> None:
         self.section = section
 
-    def node_cidr(self, said: IpNetwork | None, cluster_name: str) -> IpNetwork | None:
+    def node_cidr(self, given: IpNetwork | None, cluster_name: str) -> IpNetwork | None:
         """The network of all nodes."""
-        return said
+        return given
 
     def vip(self, node_cidr: IpNetwork | None, controlplanes: int) -> IpAddress | None:
         """The VIP of the Kubernetes API where the inventory sets none."""

@@ -82,17 +82,17 @@ def resolve(inventory: Inventory, patches: PatchSource) -> Resolved:
 
 def _kubernetes(inventory: Inventory, nodes: tuple[Node, ...]) -> KubernetesSettings:
     """Unset values follow from the rest of the inventory."""
-    said = inventory.kubernetes
+    wanted = inventory.kubernetes
     cilium = inventory.addons.get("cilium")
     brings_network = cilium is not None and cilium.enabled
     no_workers = all(node.role == "controlplane" for node in nodes)
-    return said.model_copy(
+    return wanted.model_copy(
         update={
-            "cni": said.cni or Cni.model_construct(name="none" if brings_network else "flannel"),
-            "kube_proxy": said.kube_proxy if said.kube_proxy is not None else not brings_network,
+            "cni": wanted.cni or Cni.model_construct(name="none" if brings_network else "flannel"),
+            "kube_proxy": wanted.kube_proxy if wanted.kube_proxy is not None else not brings_network,
             "schedule_on_controlplanes": no_workers
-            if said.schedule_on_controlplanes is None
-            else said.schedule_on_controlplanes,
+            if wanted.schedule_on_controlplanes is None
+            else wanted.schedule_on_controlplanes,
         }
     )
 

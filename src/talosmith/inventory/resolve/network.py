@@ -19,28 +19,28 @@ def chosen_provider(inventory: Inventory) -> ProviderSection:
 
 
 def resolve_network(inventory: Inventory, layout: Layout[Any]) -> ClusterNetwork:
-    said = inventory.network
-    node_cidr = layout.node_cidr(said.node_cidr, inventory.cluster_name)
-    gateway, vip = said.gateway, said.vip
+    wanted = inventory.network
+    node_cidr = layout.node_cidr(wanted.node_cidr, inventory.cluster_name)
+    gateway, vip = wanted.gateway, wanted.vip
     if gateway is None and node_cidr is not None:
         gateway = address_at(node_cidr, 1)
-    if vip is None and said.endpoint is None:
+    if vip is None and wanted.endpoint is None:
         vip = layout.vip(node_cidr, _controlplanes(inventory))
     addressing: Addressing = "static" if node_cidr is not None else "dhcp"
     if layout.section.gives_addresses:
         addressing = "provider"
     return ClusterNetwork(
         node_cidr=node_cidr,
-        pod_cidr=said.pod_cidr,
-        svc_cidr=said.svc_cidr,
+        pod_cidr=wanted.pod_cidr,
+        svc_cidr=wanted.svc_cidr,
         gateway=gateway,
         vip=vip,
         addressing=addressing,
-        dns_servers=tuple(said.dns_servers),
-        ntp_servers=tuple(said.ntp_servers),
-        cert_sans=tuple(said.cert_sans),
-        mtu=said.mtu,
-        vlan=said.vlan,
+        dns_servers=tuple(wanted.dns_servers),
+        ntp_servers=tuple(wanted.ntp_servers),
+        cert_sans=tuple(wanted.cert_sans),
+        mtu=wanted.mtu,
+        vlan=wanted.vlan,
     )
 
 

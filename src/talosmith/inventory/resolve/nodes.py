@@ -53,9 +53,9 @@ def resolve_nodes(
         group: NodeGroup = getattr(inventory, key)
         maker = _Maker(inventory, layout, network, role, findings)
         for name, own, path in entries(group, role):
-            said = _said(group, own, DEFAULT_SIZES if layout.section.sized else {})
+            values = _merged_values(group, own, DEFAULT_SIZES if layout.section.sized else {})
             own_patches = patches(f"nodes/{name}", (*path, "patches"), (own.patches if own else None) or [])
-            node = maker.node(name, path, said, own_patches)
+            node = maker.node(name, path, values, own_patches)
             if node is not None:
                 yield node, Place(path, own, group)
 
@@ -84,17 +84,17 @@ def install_disk_of(disk: DiskSize | DiskDevice | DiskSerial | None) -> InstallD
     return None
 
 
-def _said(group: NodeGroup, own: NodeOverride | None, defaults: dict[str, Any]) -> dict[str, Any]:
+def _merged_values(group: NodeGroup, own: NodeOverride | None, defaults: dict[str, Any]) -> dict[str, Any]:
     """A node's own settings override its role's, those the defaults."""
-    said = dict(defaults)
+    values = dict(defaults)
     for name in group.model_fields_set & NodeSettings.model_fields.keys():
-        said[name] = getattr(group, name)
+        values[name] = getattr(group, name)
     if own is not None:
         for name in own.model_fields_set:
-            said[name] = getattr(own, name)
+            values[name] = getattr(own, name)
         if own.labels and group.labels:
-            said["labels"] = group.labels | own.labels
-    return said
+            values["labels"] = group.labels | own.labels
+    return values
 
 
 class _Maker:
@@ -115,44 +115,44 @@ class _Maker:
         self.role = role
         self.findings = findings
 
-    def node(self, name: str, path: Path, said: dict[str, Any], patches: tuple[Patch, ...]) -> Node | None:
+    def node(self, name: str, path: Path, values: dict[str, Any], patches: tuple[Patch, ...]) -> Node | None:
         network, layout = self.network, self.layout
-        placement = layout.place(name, said.get("az"), path, network.node_cidr)
+        placement = layout.place(name, values.get("az"), path, network.node_cidr)
         if isinstance(placement, Finding):
             self.findings.append(placement)
             return None
-        ip = said.get("ip") or self._address(name, path, placement.subnet)
+        ip = values.get("ip") or self._address(name, path, placement.subnet)
         if ip is None:
             return None
-        disk_mib, install_disk = self._disks(said.get("disk"), said.get("disk_selector"))
+        disk_mib, install_disk = self._disks(values.get("disk"), values.get("disk_selector"))
         return Node(
             name=name,
             role=self.role,
             ip=ip,
-            mac=said.get("mac_addr") or self._mac(name),
-            vmid=said.get("vmid") or layout.vmid(name, self.role),
-            fingerprint=said.get("fingerprint"),
-            cpu=said.get("cpu"),
-            ram_mib=said.get("ram"),
+            mac=values.get("mac_addr") or self._mac(name),
+            vmid=values.get("vmid") or layout.vmid(name, self.role),
+            fingerprint=values.get("fingerprint"),
+            cpu=values.get("cpu"),
+            ram_mib=values.get("ram"),
             disk_mib=disk_mib,
-            extra_disks_mib=tuple(said.get("extra_disks") or ()),
+            extra_disks_mib=tuple(values.get("extra_disks") or ()),
             install_disk=install_disk,
-            instance_type=said.get("instance_type") or layout.instance_type(self.role),
+            instance_type=values.get("instance_type") or layout.instance_type(self.role),
             zone=placement.zone,
             host=placement.host,
             subnet=placement.subnet,
-            arch=said.get("arch") or "amd64",
-            image=self._image(said),
-            mtu=said.get("mtu") or network.mtu,
-            vlan=said.get("vlan") or network.vlan,
-            interface=said.get("interface"),
-            bond=said.get("bond"),
-            routes=tuple(said.get("routes") or ()),
-            volumes=tuple(said.get("volumes") or ()),
-            encrypt_disk=bool(said.get("encrypt_disk")),
-            kernel_modules=tuple(said.get("kernel_modules") or ()),
-            labels=said.get("labels") or {},
-            taints=tuple(said.get("taints") or ()),
+            arch=values.get("arch") or "amd64",
+            image=self._image(values),
+            mtu=values.get("mtu") or network.mtu,
+            vlan=values.get("vlan") or network.vlan,
+            interface=values.get("interface"),
+            bond=values.get("bond"),
+            routes=tuple(values.get("routes") or ()),
+            volumes=tuple(values.get("volumes") or ()),
+            encrypt_disk=bool(values.get("encrypt_disk")),
+            kernel_modules=tuple(values.get("kernel_modules") or ()),
+            labels=values.get("labels") or {},
+            taints=tuple(values.get("taints") or ()),
             patches=patches,
         )
 
@@ -191,11 +191,11 @@ class _Maker:
         device = self.provider.install_device
         return size, install_disk_of(disk) or (InstallDisk(device=device) if device else None)
 
-    def _image(self, said: dict[str, Any]) -> Image:
+    def _image(self, values: dict[str, Any]) -> Image:
         image = self.inventory.image
         changes: dict[str, Any] = {}
-        if said.get("schematic"):
-            changes |= {"schematic": said["schematic"], "extensions": [], "kernel_args": []}
-        if said.get("secureboot") is not None:
-            changes["secureboot"] = said["secureboot"]
+        if values.get("schematic"):
+            changes |= {"schematic": values["schematic"], "extensions": [], "kernel_args": []}
+        if values.get("secureboot") is not None:
+            changes["secureboot"] = values["secureboot"]
         return image.model_copy(update=changes) if changes else image

@@ -33,15 +33,15 @@ def settings_fit_the_provider(resolved: Resolved) -> Iterator[Finding]:
     provider = resolved.cluster.provider.name
     knowing = {key: [name for name, one in LAYOUTS.items() if key in one.settings] for key in _SETTINGS}
     foreign = {key: names for key, names in knowing.items() if provider not in names}
-    told: set[tuple[str | int, ...]] = set()
+    reported: set[tuple[str | int, ...]] = set()
     for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
         group = GROUP[node.role]
         shared = getattr(resolved.inventory, group).model_fields_set
         for key, names in foreign.items():
             path = (*place.path, key) if place.gives(key) else (group, key)
-            if path in told or not (place.gives(key) or key in shared):
+            if path in reported or not (place.gives(key) or key in shared):
                 continue
-            told.add(path)
+            reported.add(path)
             what = f"`{key}` has no effect with provider `{provider}`"
             yield warning(path, what, f"used by {', '.join(names)} only", "remove it")
 

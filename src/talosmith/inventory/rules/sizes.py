@@ -42,8 +42,8 @@ def machines_have_room(resolved: Resolved) -> Iterator[Finding]:
 
 def disk_is_chosen_one_way(resolved: Resolved) -> Iterator[Finding]:
     for node, place in zip(resolved.cluster.nodes, resolved.places, strict=True):
-        said = place.own.disk if place.gives("disk") and place.own else place.group.disk
+        disk = place.own.disk if place.gives("disk") and place.own else place.group.disk
         selected = node.install_disk is not None and node.install_disk.selector is not None
-        if selected and isinstance(said, DiskDevice | DiskSerial):
+        if selected and isinstance(disk, DiskDevice | DiskSerial):
             what = f"`{node.name}`: both `disk` and `disk_selector` select the install disk"
             yield error(place.of("disk_selector"), what, fix="keep one of the two")

@@ -23,16 +23,16 @@ def control_planes_can_vote(resolved: Resolved) -> Iterator[Finding]:
 
 def api_survives_a_node(resolved: Resolved) -> Iterator[Finding]:
     cluster = resolved.cluster
-    network, said = cluster.network, resolved.inventory.network
+    network, wanted = cluster.network, resolved.inventory.network
     count = len(cluster.controlplanes)
-    if count == 1 and said.vip is not None:
+    if count == 1 and wanted.vip is not None:
         why = "no other control plane can take over the VIP"
         yield warning(("network", "vip"), "a VIP with one control plane", why, "leave it out, or use three")
     if count < 2 or network.vip is not None or cluster.provider.has_api_balancer:
         return
     own = next((node for node in cluster.controlplanes if str(node.ip) == cluster.endpoint.host), None)
-    if said.endpoint is None or own is not None:
-        path = ("network", "endpoint") if said.endpoint else ("controlplane",)
+    if wanted.endpoint is None or own is not None:
+        path = ("network", "endpoint") if wanted.endpoint else ("controlplane",)
         what = f"{count} control planes, but the endpoint of the Kubernetes API is `{own.name if own else ''}` alone"
         fix = "set `network.vip`, or `network.endpoint` to a load balancer or DNS name"
         yield error(path, what, "when that node fails, the Kubernetes API is unreachable", fix)

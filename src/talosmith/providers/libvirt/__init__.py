@@ -45,8 +45,8 @@ def libvirt_provider(cluster: Cluster, section: Libvirt, owner: Owner) -> Libvir
 
     vip = str(cluster.network.vip or "")
     sources = tuple(dict.fromkeys(image(machine_spec(cluster, node)) for node in cluster.nodes))
-    wishes = LibvirtSettings(section, seed, image, _network(cluster, section, owner), vip=vip, sources=sources)
-    return LibvirtProvider(owner, Host(section.uri), wishes)
+    settings = LibvirtSettings(section, seed, image, _network(cluster, section, owner), vip=vip, sources=sources)
+    return LibvirtProvider(owner, Host(section.uri), settings)
 
 
 def seed_iso(name: str, config: Secret | None, networks: list[nocloud.SeedNetwork]) -> bytes:

@@ -12,8 +12,8 @@ from talosmith.providers.libvirt.settings import LibvirtSettings
 POOL_START, TRIAL = "libvirt:pool-start", "libvirt:trial-start"
 
 
-def host_calls(wishes: LibvirtSettings) -> HostCalls:
+def host_calls(settings: LibvirtSettings) -> HostCalls:
     """What may be done beyond the machine's own on a host as the inventory describes it."""
-    trial = (TRIAL,) if wishes.section.domain_type == "auto" else ()
+    trial = (TRIAL,) if settings.section.domain_type == "auto" else ()
     pool = (POOL_START,)
     return {"create": (*pool, *trial), "resize": pool, "forget-seed": pool, "destroy": pool}

@@ -61,22 +61,22 @@ class Interrupted(Temporary):
 def failure(what: str, error: Any) -> TalosmithError:
     """`error` is a `libvirt.libvirtError`."""
     code, text = code_of(error), str(error)
-    said = f"{what}: {text.removeprefix('internal error: ')}"
+    message = f"{what}: {text.removeprefix('internal error: ')}"
     for pattern, hint, again in _TEXTS:
         if re.search(pattern, text, re.IGNORECASE):
-            return Temporary(said, hint=hint, retry_after=3.0) if again else Permanent(said, hint=hint)
+            return Temporary(message, hint=hint, retry_after=3.0) if again else Permanent(message, hint=hint)
     if _BROKEN.search(text):
         return Interrupted(
             f"{what}: the connection to libvirt broke ({text})",
             hint="running the same command again finds out what was done, and goes on from there",
         )
     if code in _RETRIED_CODES:
-        return Temporary(said, hint="libvirt may be restarting")
+        return Temporary(message, hint="libvirt may be restarting")
     if code in GONE:
-        return Permanent(said, hint="plan again: the host has changed meanwhile")
+        return Permanent(message, hint="plan again: the host has changed meanwhile")
     if code in (AUTH_FAILED, DENIED):
-        return Permanent(said, hint="let the user into the group `libvirt` of the host, or use root")
-    return Permanent(said, hint="the host's log says more: `journalctl -u libvirtd`, /var/log/libvirt/qemu/")
+        return Permanent(message, hint="let the user into the group `libvirt` of the host, or use root")
+    return Permanent(message, hint="the host's log says more: `journalctl -u libvirtd`, /var/log/libvirt/qemu/")
 
 
 def code_of(error: Any) -> int:

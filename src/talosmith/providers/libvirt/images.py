@@ -113,10 +113,10 @@ def _download(source: Source, target: Path, transport: Any) -> None:
                     file.write(part)
     except httpx2.HTTPStatusError as refused:
         status = refused.response.status_code
-        said = f"{refused.request.url} answers {status}"
+        problem = f"{refused.request.url} answers {status}"
         if status >= 500 or status == 429:
-            raise Temporary(said, hint="the server has a problem of its own", retry_after=10.0) from None
-        raise Permanent(said, hint="check `libvirt.image`, `talos_version` and `image` in the inventory") from None
+            raise Temporary(problem, hint="the server has a problem of its own", retry_after=10.0) from None
+        raise Permanent(problem, hint="check `libvirt.image`, `talos_version` and `image` in the inventory") from None
     except httpx2.HTTPError as problem:
         raise Temporary(
             f"the image {source.place} cannot be fetched: {problem}",
@@ -135,8 +135,8 @@ def _must_be_provable(source: Source, answer: httpx2.Response) -> None:
 
 
 def _length(answer: httpx2.Response) -> int:
-    told = answer.headers.get("content-length", "")
-    return int(told) if told.isascii() and told.isdigit() else 0
+    length = answer.headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() else 0
 
 
 def _key(source: Source) -> str:

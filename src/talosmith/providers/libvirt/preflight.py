@@ -31,45 +31,45 @@ _TALOS, _KUBERNETES = 50000, 6443  # ports of the APIs
 
 
 async def look(
-    host: Host, store: Store, wishes: LibvirtSettings, trials: Trials, specs: Sequence[MachineSpec], *, first: bool
+    host: Host, store: Store, settings: LibvirtSettings, trials: Trials, specs: Sequence[MachineSpec], *, first: bool
 ) -> list[Finding]:
     """`first`: the cluster has no machines yet, so its VIP must be free, too."""
     try:
         findings = await host.do(
-            "look at the host", lambda connection: list(_host(connection, store, wishes, trials, specs))
+            "look at the host", lambda connection: list(_host(connection, store, settings, trials, specs))
         )
     except TalosmithError as problem:
         return [Finding(level="error", check="libvirt", cause=str(problem), evidence=host.uri, fix=problem.hint)]
-    for source in dict.fromkeys(wishes.image(spec) for spec in specs):
-        findings.append(await in_thread(partial(_image, source, wishes.cache)))
+    for source in dict.fromkeys(settings.image(spec) for spec in specs):
+        findings.append(await in_thread(partial(_image, source, settings.cache)))
     wanted = [Wanted(str(spec.ip), _TALOS, spec.name) for spec in specs]
-    if wishes.vip and specs and first:
-        wanted.append(Wanted(wishes.vip, _KUBERNETES, "the VIP"))
+    if settings.vip and specs and first:
+        wanted.append(Wanted(settings.vip, _KUBERNETES, "the VIP"))
     findings.append(await check_addresses(wanted, [spec.mac for spec in specs]))
     return findings
 
 
 def _host(
-    connection: Any, store: Store, wishes: LibvirtSettings, trials: Trials, specs: Sequence[MachineSpec]
+    connection: Any, store: Store, settings: LibvirtSettings, trials: Trials, specs: Sequence[MachineSpec]
 ) -> Iterator[Finding]:
     yield _versions(connection)
-    yield from _kinds(connection, wishes, trials, specs)
+    yield from _kinds(connection, settings, trials, specs)
     yield _pool(connection, store, specs)
     if specs:
         yield _memory(connection, specs)
-    yield check_network(connection, wishes.section, wishes.network, specs)
-    yield from check_forwarding(connection, wishes.section)
+    yield check_network(connection, settings.section, settings.network, specs)
+    yield from check_forwarding(connection, settings.section)
 
 
 def _versions(connection: Any) -> Finding:
     library, hypervisor = _version(connection.getLibVersion()), _version(connection.getVersion())
-    told = f"libvirt {'.'.join(map(str, library))}, {connection.getType()} {'.'.join(map(str, hypervisor))}"
+    evidence = f"libvirt {'.'.join(map(str, library))}, {connection.getType()} {'.'.join(map(str, hypervisor))}"
     if library < _OLDEST_LIBVIRT:
         return Finding(
-            level="error", check="libvirt", cause="the host's libvirt is too old", evidence=told,
+            level="error", check="libvirt", cause="the host's libvirt is too old", evidence=evidence,
             fix="bring it to 6.0 at least",
         )  # fmt: skip
-    return Finding(level="ok", check="libvirt", evidence=f"{connection.getURI()}: {told}")
+    return Finding(level="ok", check="libvirt", evidence=f"{connection.getURI()}: {evidence}")
 
 
 def _version(number: int) -> tuple[int, int, int]:
@@ -77,9 +77,9 @@ def _version(number: int) -> tuple[int, int, int]:
 
 
 def _kinds(
-    connection: Any, wishes: LibvirtSettings, trials: Trials, specs: Sequence[MachineSpec]
+    connection: Any, settings: LibvirtSettings, trials: Trials, specs: Sequence[MachineSpec]
 ) -> Iterator[Finding]:
-    host, section = capabilities(connection), wishes.section
+    host, section = capabilities(connection), settings.section
     for arch in sorted({spec.arch for spec in specs}):
         try:
             hardware = host.hardware(arch, section.domain_type, section.cpu_model)
@@ -141,19 +141,20 @@ def _pool(connection: Any, store: Store, specs: Sequence[MachineSpec]) -> Findin
         return Finding(level="error", check="storage pool", cause=str(problem), fix=problem.hint)
     needed = len(specs) * _ROOM_PER_MACHINE
     promised = sum(sum(spec.disks_mib) for spec in specs) * 2**20
-    told = f"{described.name}: {described.available / _GIB:.1f} GiB free, {promised / _GIB:.1f} GiB promised to disks"
+    free = f"{described.available / _GIB:.1f} GiB free"
+    evidence = f"{described.name}: {free}, {promised / _GIB:.1f} GiB promised to disks"
     if pool.isActive() and described.available < needed:
         return Finding(
-            level="error", check="storage pool", cause="there is no room for the machines", evidence=told,
+            level="error", check="storage pool", cause="there is no room for the machines", evidence=evidence,
             fix=f"free some space in {described.path}, or set another `libvirt.pool`",
         )  # fmt: skip
     if pool.isActive() and described.available < promised:
         return Finding(
-            level="warning", check="storage pool", evidence=told,
+            level="warning", check="storage pool", evidence=evidence,
             cause="disks grow as they are filled, and all of them full would not fit",
             fix=f"watch {described.path}, or give the nodes smaller disks",
         )  # fmt: skip
-    return Finding(level="ok", check="storage pool", evidence=told)
+    return Finding(level="ok", check="storage pool", evidence=evidence)
 
 
 def _memory(connection: Any, specs: Sequence[MachineSpec]) -> Finding:
@@ -163,14 +164,15 @@ def _memory(connection: Any, specs: Sequence[MachineSpec]) -> Finding:
         total, free = stats["total"] // 1024, sum(stats.get(key, 0) for key in ("free", "buffers", "cached")) // 1024
     except libvirt().libvirtError:  # not every driver has it
         total = free = int(connection.getInfo()[1])
-    told = f"{wanted} MiB for {len(specs)} machines; the host has {total} MiB, of which {free} MiB are free"
+    fix = "give the nodes less `ram`"
+    evidence = f"{wanted} MiB for {len(specs)} machines; the host has {total} MiB, of which {free} MiB are free"
     if wanted > total:
         cause = "the host has less memory than the machines are to have"
-        return Finding(level="error", check="memory", cause=cause, evidence=told, fix="give the nodes less `ram`")
+        return Finding(level="error", check="memory", cause=cause, evidence=evidence, fix=fix)
     if wanted > free:
         cause = "the machines would need memory that others use"
-        return Finding(level="warning", check="memory", cause=cause, evidence=told, fix="give the nodes less `ram`")
-    return Finding(level="ok", check="memory", evidence=told)
+        return Finding(level="warning", check="memory", cause=cause, evidence=evidence, fix=fix)
+    return Finding(level="ok", check="memory", evidence=evidence)
 
 
 def _image(source: Source, cache: Path | None) -> Finding:

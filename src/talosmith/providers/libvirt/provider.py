@@ -43,28 +43,28 @@ class LibvirtProvider:
     simulated = False
     creates = True
 
-    def __init__(self, owner: Owner, host: Host, wishes: LibvirtSettings) -> None:
+    def __init__(self, owner: Owner, host: Host, settings: LibvirtSettings) -> None:
         self._owner = owner
         self._host = host
-        self._wishes = wishes
-        section = wishes.section
+        self._settings = settings
+        section = settings.section
         self._store = Store(host, owner, section.pool, section.pool_path or "")
         self._link = Link("", section.bridge) if section.bridge else Link(section.network or "default")
         self._machines = Machines(host, owner, self._store, self._link)
         self._trials = Trials(host, owner)
-        self._resources = LibvirtResources(owner, host, self._store, wishes)
+        self._resources = LibvirtResources(owner, host, self._store, settings)
         self._leaving = asyncio.Lock()
 
     @property
     def host_calls(self) -> HostCalls:
-        return calls.host_calls(self._wishes)
+        return calls.host_calls(self._settings)
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         try:
             first = not await self.find()
         except TalosmithError:  # the look itself will say why
             first = False
-        return await look(self._host, self._store, self._wishes, self._trials, specs, first=first)
+        return await look(self._host, self._store, self._settings, self._trials, specs, first=first)
 
     async def find(self) -> list[Machine]:
         return await self._host.do("look for machines", self._machines.list)
@@ -78,8 +78,8 @@ class LibvirtProvider:
         )
         if there is not None:
             return there
-        image = await self._resources.image(self._wishes.image(spec))
-        iso = self._wishes.seed(spec, seed)
+        image = await self._resources.image(self._settings.image(spec))
+        iso = self._settings.seed(spec, seed)
         names = Names(self._owner, spec.name, str(uuids.uuid4()))
         try:
             wanted = await self._host.do(
@@ -165,7 +165,7 @@ class LibvirtProvider:
 
     async def reseed(self, machine: Machine, spec: MachineSpec, seed: Secret | None) -> None:
         """Another seed for the next boot: uploaded beside the old one, put into the drive, then the old one goes."""
-        iso = self._wishes.seed(spec, seed)
+        iso = self._settings.seed(spec, seed)
         await self._host.do(f"change {machine.name}'s seed", lambda one: self._switch_seed(one, machine, iso))
 
     async def close(self) -> None:
@@ -181,7 +181,7 @@ class LibvirtProvider:
         image: Image,
         iso: bytes,
     ) -> Domain:
-        section = self._wishes.section
+        section = self._settings.section
         pool = self._store.ready_pool(connection)
         folder = self._store.described(pool).path
         disks = self._store.make_disks(pool, names, spec.disks_mib, image, self._store.image_path(pool, image))
@@ -206,7 +206,7 @@ class LibvirtProvider:
 
     def _hardware(self, host: Capabilities, arch: str) -> dict[str, str]:
         """`auto` is KVM where machines really run with it."""
-        section = self._wishes.section
+        section = self._settings.section
         wanted = host.hardware(arch, section.domain_type, section.cpu_model)
         if section.domain_type == "auto" and wanted["kind"] == "kvm" and self._trials.of(wanted).runs is False:
             return host.hardware(arch, "qemu", section.cpu_model)
@@ -220,7 +220,7 @@ class LibvirtProvider:
             if self._host.domain(connection, wanted.name) is None:
                 raise
             return False
-        if self._wishes.section.autostart:
+        if self._settings.section.autostart:
             try:
                 domain.setAutostart(1)
             except libvirt().libvirtError as error:
@@ -270,7 +270,7 @@ class LibvirtProvider:
             return not domain.isActive()
 
         tell("waiting for it to shut down")
-        await poll(lambda: self._host.do(f"shut {machine.name} down", ask), every=0.5, limit=self._wishes.patience)
+        await poll(lambda: self._host.do(f"shut {machine.name} down", ask), every=0.5, limit=self._settings.patience)
         await self.power(machine, False)
 
     def _switch_seed(self, connection: Any, machine: Machine, iso: bytes | None) -> bool:

@@ -42,11 +42,11 @@ class LibvirtResources:
     owner: Owner
     host: Host
     store: Store
-    wishes: LibvirtSettings
+    settings: LibvirtSettings
     _fetching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def wanted(self) -> tuple[ResourceSpec, ...]:
-        section, network = self.wishes.section, self.wishes.network
+        section, network = self.settings.section, self.settings.network
         specs, settings = list[ResourceSpec](), dict[str, Setting]()
         if network is not None:
             settings = {"mode": network.mode, "address": f"{network.address}/{network.prefix}"}
@@ -55,10 +55,10 @@ class LibvirtResources:
         if section.pool_path:
             settings = {"type": "dir", "path": section.pool_path, **_ON}
             specs.append(ResourceSpec(kind="pool", name=section.pool, settings=settings, shared=True))
-        return (*specs, *map(self._wanted_image, self.wishes.sources))
+        return (*specs, *map(self._wanted_image, self.settings.sources))
 
     def _wanted_image(self, source: Source) -> ResourceSpec:
-        section = self.wishes.section
+        section = self.settings.section
         checksum = {"checksum": source.checksum} if source.checksum else {}
         return ResourceSpec(
             kind="image",
@@ -72,13 +72,13 @@ class LibvirtResources:
     @property
     def _pool_key(self) -> tuple[ResourceKey, ...]:
         """Of the pool, if it is one of the resources."""
-        section = self.wishes.section
+        section = self.settings.section
         return (ResourceKey("pool", section.pool),) if section.pool_path else ()
 
     def machine_needs(self, spec: MachineSpec) -> tuple[ResourceKey, ...]:
-        network = self.wishes.network
+        network = self.settings.network
         keys = [*([ResourceKey("network", network.name)] if network is not None else []), *self._pool_key]
-        return (*keys, ResourceKey("image", self.wishes.image(spec).name))
+        return (*keys, ResourceKey("image", self.settings.image(spec).name))
 
     def difference(self, found: Resource, wanted: ResourceSpec) -> Difference:
         changed = changed_settings(found, wanted)
@@ -95,7 +95,7 @@ class LibvirtResources:
 
     def _known_images(self) -> dict[str, ResourceSpec]:
         """By digest: wanted images that were fetched to this computer before. Of others no digest is known."""
-        known = ((peek(source, self.wishes.cache), source) for source in self.wishes.sources)
+        known = ((peek(source, self.settings.cache), source) for source in self.settings.sources)
         return {image.digest[:32]: self._wanted_image(source) for image, source in known if image is not None}
 
     def _all(self, connection: Any, images: Mapping[str, ResourceSpec]) -> Iterator[Resource]:
@@ -104,7 +104,7 @@ class LibvirtResources:
         yield from self._images(connection, images)
 
     def _networks(self, connection: Any) -> Iterator[Resource]:
-        wanted = self.wishes.network
+        wanted = self.settings.network
         for network in connection.listAllNetworks():
             text = found(network.XMLDesc)
             if not text:  # it went while we asked
@@ -191,12 +191,12 @@ class LibvirtResources:
     async def image(self, source: Source) -> Image:
         """One fetch at a time: all machines want the same."""
         async with self._fetching:
-            return await in_thread(lambda: obtain(source, self.wishes.cache))
+            return await in_thread(lambda: obtain(source, self.settings.cache))
 
     async def create(self, spec: ResourceSpec, known: Known) -> Resource:
         what = f"create {spec.key}"
         if spec.kind == "image":
-            source = next(one for one in self.wishes.sources if one.name == spec.name)
+            source = next(one for one in self.settings.sources if one.name == spec.name)
             image = await self.image(source)
             await self.host.do(what, lambda one: self.store.upload_image(one, self.store.ready_pool(one), image))
         elif spec.kind == "pool":
@@ -229,7 +229,7 @@ class LibvirtResources:
         await self.host.do(f"delete {there.key}", work)
 
     def _make_network(self, connection: Any) -> None:
-        wanted = self.wishes.network
+        wanted = self.settings.network
         if wanted is None:
             return
         network = found(lambda: connection.networkLookupByName(wanted.name))

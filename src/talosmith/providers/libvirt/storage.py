@@ -125,8 +125,8 @@ def claim_name(owner: Owner, digest: str) -> str:
 
 def claimed(name: str) -> tuple[str, str]:
     """The id of the cluster and the digest in the name of a claim; empty if it is none."""
-    told = re.fullmatch(rf"{PREFIX}-([^-]+)-claim-([0-9a-f]{{32}})", name)
-    return (told[1], told[2]) if told else ("", "")
+    match = re.fullmatch(rf"{PREFIX}-([^-]+)-claim-([0-9a-f]{{32}})", name)
+    return (match[1], match[2]) if match else ("", "")
 
 
 def image_name(digest: str, file_format: str) -> str:
@@ -140,11 +140,11 @@ def is_image(name: str, digest: str = "") -> bool:
 
 def uuid_in(owner: Owner, name: str) -> str:
     """Of the machine whose volume this is; empty if it is none of this cluster's."""
-    told = re.fullmatch(rf"{PREFIX}-{re.escape(owner.id)}-.+-({_UUID})-[^/]+", name)
-    return told[1] if told else ""
+    match = re.fullmatch(rf"{PREFIX}-{re.escape(owner.id)}-.+-({_UUID})-[^/]+", name)
+    return match[1] if match else ""
 
 
 def listed(pool: Any) -> list[Volume]:
     """What libvirt has in the pool; without those that vanish meanwhile."""
-    told = (found(one.XMLDesc) for one in pool.listAllVolumes())
-    return [read_volume(text) for text in told if text]
+    described = (found(one.XMLDesc) for one in pool.listAllVolumes())
+    return [read_volume(text) for text in described if text]

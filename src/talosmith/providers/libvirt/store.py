@@ -78,15 +78,15 @@ class Store:
         return pool
 
     def described(self, pool: Any) -> Pool:
-        told = read_pool(pool.XMLDesc())
-        if told.type not in FILE_POOLS:
+        described = read_pool(pool.XMLDesc())
+        if described.type not in FILE_POOLS:
             raise Permanent(
-                f"the pool {self.pool_name!r} is of the kind {told.type!r}, which holds no files; thin disks, seeds "
-                "and console logs are files",
+                f"the pool {self.pool_name!r} is of the kind {described.type!r}, which holds no files; thin disks, "
+                "seeds and console logs are files",
                 hint=f"set `libvirt.pool` to one of the kinds {', '.join(FILE_POOLS)}, or to a new name, and "
                 "`pool_path: /folder/on/the/host` to have it made there",
             )
-        return told
+        return described
 
     def make_pool(self, connection: Any) -> None:
         """Create it, or finish what a run that was cut off has left of it. A foreign pool is left unchanged."""

@@ -73,14 +73,14 @@ def _judged(shown: bytes, authority: str) -> Peek:
         return Peek("not-talos", "the certificate cannot be read")
     if names and names[0].value == _MAINTENANCE_NAME:
         return Peek("maintenance", fingerprint=base64.b64encode(digest).decode())
-    said = f"its certificate was issued by {issuer!r}"
+    evidence = f"its certificate was issued by {issuer!r}"
     if authority:
         try:
             certificate.verify_directly_issued_by(read_certificate(authority))
         except (ValueError, TypeError, InvalidSignature):
-            return Peek("another" if "O=talos" in issuer else "not-talos", said)
-        return Peek("ours", said)
-    return Peek("another" if "O=talos" in issuer else "not-talos", said)
+            return Peek("another" if "O=talos" in issuer else "not-talos", evidence)
+        return Peek("ours", evidence)
+    return Peek("another" if "O=talos" in issuer else "not-talos", evidence)
 
 
 async def answers(host: str, *, seconds: float = 2.0) -> bool:

@@ -36,8 +36,8 @@ def _repeated(document: Document, machine: Any, network: Any) -> list[str]:
     if kind == "TimeSyncConfig":
         time = machine.get("time") or {}
         timeout = time.get("bootTimeout") not in (None, "0s")
-        said = (("disabled", time.get("disabled")), ("servers", time.get("servers")), ("bootTimeout", timeout))
-        return [f"time.{key}" for key, value in said if value]
+        fields = (("disabled", time.get("disabled")), ("servers", time.get("servers")), ("bootTimeout", timeout))
+        return [f"time.{key}" for key, value in fields if value]
     if kind == "KubeSpanConfig":
         return ["network.kubespan"] if network.get("kubespan") is not None else []
     if kind == "VolumeConfig" and document.get("name") in _VOLUMES:

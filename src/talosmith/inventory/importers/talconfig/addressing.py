@@ -79,14 +79,14 @@ def _static(node: TalNode) -> StaticNode | None:
     if not interfaces:
         return None
     card, *others = interfaces
-    card = _said(card)
+    card = _without_empty(card)
     vlans = card.get("vlans") or []
     keys = _card(card)
     if keys is None:
         return None
     link: dict[str, Any] = {"interface": card["interface"]}
     if not card.get("addresses") and len(vlans) == 1:
-        holder, rest = _said(vlans[0]), []
+        holder, rest = _without_empty(vlans[0]), []
         if set(holder) - _ADDRESS_KEYS - {"vlanId"} or not holder.get("vlanId") or set(card) - _CARD_KEYS:
             return None
         keys["vlan"] = link["vlan"] = holder["vlanId"]
@@ -101,7 +101,7 @@ def _static(node: TalNode) -> StaticNode | None:
     return replace(static, rest=[*rest, *others]) if static else None
 
 
-def _said(part: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(part: Mapping[str, Any]) -> dict[str, Any]:
     """Without what Talos takes for nothing."""
     return {key: value for key, value in part.items() if value}
 
@@ -111,7 +111,7 @@ def _card(card: Mapping[str, Any]) -> dict[str, Any] | None:
     keys: dict[str, Any] = {}
     if not is_interface(card.get("interface")) or card.get("dhcp"):
         return None
-    bond = _said(card["bond"]) if card.get("bond") else None
+    bond = _without_empty(card["bond"]) if card.get("bond") else None
     if bond is None:
         keys["interface"] = card["interface"]
     elif card["interface"] == BOND and bond.get("mode") and not set(bond) - _BOND_KEYS.keys():
@@ -136,7 +136,7 @@ def _addressed(
     if len(addresses) != 1 or not routes or holder.get("dhcp") or set(vip) - {"ip"}:
         return None
     own = ip_interface(addresses[0])
-    default, *further = [_said(route) for route in routes]
+    default, *further = [_without_empty(route) for route in routes]
     everywhere = "0.0.0.0/0" if own.version == 4 else "::/0"
     if default.get("network") != everywhere or set(default) - {"network", "gateway"}:
         return None

@@ -144,12 +144,12 @@ class ClusterKeys:
         if cni.get("flannel"):
             document = {"cluster": {"network": {"cni": {"name": "flannel", "flannel": cni["flannel"]}}}}
             self._say(document, ("cniConfig", "flannel"), "cluster.network.cni: settings of flannel")
-        said = {key: cni[key] for key in ("name", "urls") if cni.get(key)}
-        if not fits(Cni, said):
-            what = f"`{said.get('name', '')}` is no network that an inventory knows"
+        converted = {key: cni[key] for key in ("name", "urls") if cni.get(key)}
+        if not fits(Cni, converted):
+            what = f"`{converted.get('name', '')}` is no network that an inventory knows"
             self._talconfig.remarks.left_out(("cniConfig", "name"), what, fix="flannel, none or custom")
             return {}
-        return {"cni": said["name"] if set(said) == {"name"} else said}
+        return {"cni": converted["name"] if set(converted) == {"name"} else converted}
 
     def _inline_manifests(self) -> None:
         manifests = []

@@ -98,7 +98,7 @@ def _change(fragments: Sequence[Fragment], scope: Scope, names: frozenset[str]) 
 def _combined(documents: Iterable[Document]) -> list[Document]:
     """One main document of all, after one with what is deleted first; others as they are, one of each name."""
     deleted: dict[str, Any] = {}
-    said: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     others: dict[tuple[str, str], dict[str, Any]] = {}
     for document in documents:
         if "kind" in document:
@@ -107,8 +107,8 @@ def _combined(documents: Iterable[Document]) -> list[Document]:
         elif _only_deletes(document):
             deleted = _merged(deleted, document)
         else:
-            said = _merged(said, document)
-    return [document for document in (deleted, said, *others.values()) if document]
+            merged = _merged(merged, document)
+    return [document for document in (deleted, merged, *others.values()) if document]
 
 
 def _only_deletes(value: Any) -> bool:

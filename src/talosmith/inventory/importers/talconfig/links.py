@@ -101,10 +101,10 @@ def _documents(one: Interface, name: str) -> Iterator[Document]:
 
 
 def _alias(name: str, selector: Mapping[str, Any] | None) -> Iterator[Document]:
-    said = selector or {}
-    conditions = [f'glob("{said[key]}", {what})' for key, what in _SELECTED_BY.items() if said.get(key)]
-    if said.get("physical") is not None:
-        conditions.append(f"link.type {'==' if said['physical'] else '!='} 1")
+    selected = selector or {}
+    conditions = [f'glob("{selected[key]}", {what})' for key, what in _SELECTED_BY.items() if selected.get(key)]
+    if selected.get("physical") is not None:
+        conditions.append(f"link.type {'==' if selected['physical'] else '!='} 1")
     if conditions:
         yield _document("LinkAliasConfig", name, selector={"match": " && ".join(conditions)})
 
@@ -140,11 +140,11 @@ def _vlan(vlan: Mapping[str, Any], parent: str) -> Iterator[Document]:
 
 
 def _dhcp(name: str, options: Mapping[str, Any] | None) -> Iterator[Document]:
-    said = options or {}
-    metric = {"routeMetric": said["routeMetric"]} if said.get("routeMetric") else {}
-    if said.get("ipv4", True):
+    given = options or {}
+    metric = {"routeMetric": given["routeMetric"]} if given.get("routeMetric") else {}
+    if given.get("ipv4", True):
         yield _document("DHCPv4Config", name, **metric)
-    if said.get("ipv6"):
+    if given.get("ipv6"):
         yield _document("DHCPv6Config", name, **metric)
 
 

@@ -128,8 +128,8 @@ def _resolver(talconfig: Talconfig, node: TalNode, *, nameservers: bool) -> Docu
 
 
 def _annotations(talconfig: Talconfig, node: TalNode) -> Documents:
-    said = node.get("nodeAnnotations") or {}
-    return _machine("nodeAnnotations", without_templates(talconfig, node.at("nodeAnnotations"), said))
+    annotations = node.get("nodeAnnotations") or {}
+    return _machine("nodeAnnotations", without_templates(talconfig, node.at("nodeAnnotations"), annotations))
 
 
 def _files(talconfig: Talconfig, node: TalNode) -> list[dict[str, Any]]:

@@ -157,9 +157,9 @@ def _kernel_modules(node: TalNode, draft: NodeDraft) -> None:
 def _volumes(talconfig: Talconfig, node: TalNode, draft: NodeDraft) -> None:
     volumes, documents = [], []
     for volume in node.get("userVolumes") or ():
-        said = _volume(volume) if talconfig.version.line >= SINCE_VOLUMES else None
-        if said is not None:
-            volumes.append(said)
+        converted = _volume(volume) if talconfig.version.line >= SINCE_VOLUMES else None
+        if converted is not None:
+            volumes.append(converted)
         else:
             documents.append({"apiVersion": "v1alpha1", "kind": "UserVolumeConfig", **volume})
     if volumes:
@@ -176,21 +176,21 @@ def _volume(volume: Mapping[str, Any]) -> dict[str, Any] | None:
     if set(volume) - {"name", "provisioning"} or set(provisioning) - {"diskSelector", *sizes} or not sizes:
         return None
     match = (provisioning.get("diskSelector") or {}).get("match") or ""
-    said: dict[str, Any] = {"name": volume.get("name"), "disk": match}
+    converted: dict[str, Any] = {"name": volume.get("name"), "disk": match}
     wanted: DiskDevice | DiskSerial | str = match
     if device := _BY_PATH.match(match):
-        said["disk"], wanted = device[1], DiskDevice(device[1])
+        converted["disk"], wanted = device[1], DiskDevice(device[1])
     elif serial := _BY_SERIAL.match(match):
-        said["disk"], wanted = as_written(serial[1]), DiskSerial(serial[1])
-    if not fits(VolumeDisk, said["disk"]) or _adapter(VolumeDisk).validate_python(said["disk"]) != wanted:
+        converted["disk"], wanted = as_written(serial[1]), DiskSerial(serial[1])
+    if not fits(VolumeDisk, converted["disk"]) or _adapter(VolumeDisk).validate_python(converted["disk"]) != wanted:
         return None  # the inventory would read another disk from it
     for key, name in (("minSize", "min_size"), ("maxSize", "max_size")):
         if key in sizes:
             size = _SIZE.match(sizes[key])
             if size is None:
                 return None
-            said[name] = f"{size[1]}{size[2]}"
-    return said if fits(Volume, said) else None
+            converted[name] = f"{size[1]}{size[2]}"
+    return converted if fits(Volume, converted) else None
 
 
 def _labels(talconfig: Talconfig, node: TalNode, draft: NodeDraft) -> None:
@@ -210,15 +210,15 @@ def _labels(talconfig: Talconfig, node: TalNode, draft: NodeDraft) -> None:
 
 def _taints(node: TalNode, draft: NodeDraft) -> None:
     taints = node.get("nodeTaints") or {}
-    said = []
+    converted = []
     for key, text in taints.items():
         value, colon, effect = text.rpartition(":")
-        said.append(f"{key}={value}:{effect}" if colon else f"{key}:{effect}")
-        if effect not in _EFFECTS or not fits(Taint, said[-1]):
+        converted.append(f"{key}={value}:{effect}" if colon else f"{key}:{effect}")
+        if effect not in _EFFECTS or not fits(Taint, converted[-1]):
             draft.document("taints", {"machine": {"nodeTaints": taints}}, node.at("nodeTaints"), "machine.nodeTaints")
             return
-    if said:
-        draft.keys["taints"] = said
+    if converted:
+        draft.keys["taints"] = converted
 
 
 def _is_template(talconfig: Talconfig, path: Path, value: str) -> bool:

@@ -118,9 +118,9 @@ def read_talconfig(file: FilePath, environment: Mapping[str, str], *, reveal: bo
     data = fit(filled, dict(TALCONFIG), remarks)
     missing = [key for key in REQUIRED if not data.get(key)]
     if missing:
-        told = [remark.problem for remark in remarks.all()]
+        remarked = [remark.problem for remark in remarks.all()]
         lacks = [Problem("error", f"`{key}` is missing", file=document.file) for key in missing]
-        raise InventoryError([*lacks, *told])
+        raise InventoryError([*lacks, *remarked])
     indices = [index for index, node in enumerate(filled["nodes"]) if isinstance(node, dict)]
     nodes = tuple(_node(data, own, index, remarks) for index, own in zip(indices, data["nodes"], strict=True))
     version = _talos_version(data, document, remarks)
