@@ -88,11 +88,11 @@ async def run(
         "digest": plan.digest,
     }
     try:
-        if one.tell("run-started", "", None, **about):
+        if one.emit("run-started", "", None, **about):
             await one.run()
     finally:  # also if the caller is cancelled
         outcome = one.outcome()
-        heard = one.tell(
+        delivered = one.emit(
             "run-finished",
             str(outcome.problem or ""),
             outcome=outcome.word,
@@ -103,7 +103,7 @@ async def run(
         )
     if outcome.problem is not None and not one.begun:
         raise outcome.problem
-    return outcome if heard else one.outcome()
+    return outcome if delivered else one.outcome()
 
 
 def _steps_data(plan: Plan[Any]) -> dict[str, dict[str, Any]]:
@@ -205,7 +205,7 @@ class _Run(Generic[C]):
             problem=self._problem,
         )
 
-    def tell(self, kind: EventKind, text: str = "", step: Step[Any] | None = None, **data: Any) -> bool:
+    def emit(self, kind: EventKind, text: str = "", step: Step[Any] | None = None, **data: Any) -> bool:
         """Emit an event; whether all listeners took it. The first failure of a listener ends the run."""
         try:
             if step is None:
@@ -253,8 +253,8 @@ class _Run(Generic[C]):
         ended: Ended = None
         begun = not self._halted
         try:
-            if begun and self.tell("step-started", step=step):
-                tries = StepAttempts(step, self._context, self.tell, self._stopping, self._check_lock, self._limit)
+            if begun and self.emit("step-started", step=step):
+                tries = StepAttempts(step, self._context, self.emit, self._stopping, self._check_lock, self._limit)
                 ended = await tries.until_ended()
         except asyncio.CancelledError:
             if not running.cancels or running.cancelled_by_others:
@@ -273,13 +273,13 @@ class _Run(Generic[C]):
 
     def _settle(self, step: Step[C], ended: Ended) -> None:
         if ended is None:
-            self.tell("step-skipped", "stopped before it was done", step, because="")
+            self.emit("step-skipped", "stopped before it was done", step, because="")
             return
         if isinstance(ended, TalosmithError):
             self._fail(step, ended)
             return
         self._done[step.key] = ended
-        self.tell("step-done", step=step, changed=ended)
+        self.emit("step-done", step=step, changed=ended)
         for position in self._wanting[step.key]:
             self._unmet[position] -= 1
             if not self._unmet[position]:
@@ -287,7 +287,7 @@ class _Run(Generic[C]):
 
     def _fail(self, step: Step[C], error: TalosmithError) -> None:
         self._failed[step.key] = error
-        self.tell("step-failed", str(error), step, hint=error.hint)
+        self.emit("step-failed", str(error), step, hint=error.hint)
         self._skip(self._wanting[step.key], step.key)
         if isinstance(error, LockLost):  # another process changes the cluster: everything stops now
             self._cut = True
@@ -301,7 +301,7 @@ class _Run(Generic[C]):
             step = self._steps[position]
             if step.key not in self._skipped:
                 self._skipped.add(step.key)
-                self.tell("step-skipped", f"{because} failed", step, because=because)
+                self.emit("step-skipped", f"{because} failed", step, because=because)
                 for wanting in self._wanting[step.key]:
                     heapq.heappush(heap, wanting)
 
@@ -309,7 +309,7 @@ class _Run(Generic[C]):
 
     async def _watch(self) -> None:
         await self._stopping.until_wanted()
-        self.tell("warning", "stopping at a safe point; Ctrl-C again stops at once")
+        self.emit("warning", "stopping at a safe point; Ctrl-C again stops at once")
         self._halt()
         await self._stopping.until_urgent()
         self._cancel()

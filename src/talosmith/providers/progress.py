@@ -23,8 +23,8 @@ _listener: ContextVar[Callable[[str], None]] = ContextVar("listener", default=_n
 
 
 @contextmanager
-def heard_by(report: Callable[[str], None]) -> Iterator[None]:
-    """What is told inside goes to `report`, in the thread of the event loop, and no longer than this lasts."""
+def reporting_to(report: Callable[[str], None]) -> Iterator[None]:
+    """Progress reported inside goes to `report`, in the event loop's thread, until the block ends."""
     loop, listening = asyncio.get_running_loop(), True
 
     def pass_on(text: str) -> None:
@@ -42,17 +42,17 @@ def heard_by(report: Callable[[str], None]) -> Iterator[None]:
         _listener.reset(token)
 
 
-def tell(text: str) -> None:
+def report_progress(text: str) -> None:
     _listener.get()(text)
 
 
 def counting(parts: Iterable[bytes], what: str, total: int = 0) -> Iterator[bytes]:
-    """The parts as they come; now and then it is told how many bytes that were. `total` 0: not known."""
+    """The parts as they come; reports the number of bytes now and then. `total` 0: unknown."""
     done, reported = 0, time.monotonic()
-    tell(what)
+    report_progress(what)
     for part in parts:
         done += len(part)
         if time.monotonic() - reported >= _EVERY:
             reported = time.monotonic()
-            tell(f"{what}: {done / _MIB:.0f}{f' of {total / _MIB:.0f}' if total else ''} MiB")
+            report_progress(f"{what}: {done / _MIB:.0f}{f' of {total / _MIB:.0f}' if total else ''} MiB")
         yield part

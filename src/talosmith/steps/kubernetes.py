@@ -87,12 +87,12 @@ class Drain(OnNode):
             soon=0.5,
         )
 
-        def tell(progress: api.Progress) -> None:
+        def report_drain(progress: api.Progress) -> None:
             if not progress.ok:
                 report(f"{progress.name}: {progress.reason}", _BLOCKED)
 
         context.check_lock()
-        await api.drain(kube, self.name, report=tell)
+        await api.drain(kube, self.name, report=report_drain)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from talosmith.model.machines import Machine, MachineSpec
 from talosmith.model.resources import SettingChange
 from talosmith.plan.step import Disruption, Report, Stage
 from talosmith.providers.base import CanResize, HasSeeds
-from talosmith.providers.progress import heard_by
+from talosmith.providers.progress import reporting_to
 from talosmith.steps.action import OnNode
 from talosmith.steps.context import Context
 from talosmith.steps.gate import through_gate
@@ -46,7 +46,7 @@ class CreateMachine(OnNode):
         wanted = context.node(self.name)
         context.check_lock()
         seed = (self.own or wanted).config if context.provider.seeds else None
-        with heard_by(partial(report, phase="no-machine")):
+        with reporting_to(partial(report, phase="no-machine")):
             context.machines[self.name] = await context.provider.create(wanted.machine, seed)
 
 
@@ -141,7 +141,7 @@ class ResizeMachine(OnNode):
             machine = await context.machine_now(self.name)
             if not fits(machine, wanted):  # else it was done before, and only the answer was lost
                 context.check_lock()
-                with heard_by(report):
+                with reporting_to(report):
                     context.machines[self.name] = await provider.resize(machine, wanted)
             await until_ready(context, self.name, report)
 

@@ -9,7 +9,7 @@ from talosmith.errors import Permanent
 from talosmith.model.resources import Resource, ResourceKey, ResourceSpec, SettingChange
 from talosmith.plan.step import Report, Stage, StepKey
 from talosmith.providers.base import HasResources, Known
-from talosmith.providers.progress import heard_by
+from talosmith.providers.progress import reporting_to
 from talosmith.steps.action import OnCluster
 from talosmith.steps.context import Context
 
@@ -52,7 +52,7 @@ class CreateResource(_OnResource):
     async def run(self, context: Context, report: Report) -> None:
         provider, spec = _provider(context), _spec(context, self.resource)
         context.check_lock()
-        with heard_by(report):
+        with reporting_to(report):
             context.resources[self.resource] = await provider.create_resource(spec, _known(context))
 
 
@@ -67,7 +67,7 @@ class UpdateResource(_OnResource):
     async def run(self, context: Context, report: Report) -> None:
         provider, spec = _provider(context), _spec(context, self.resource)
         context.check_lock()
-        with heard_by(report):
+        with reporting_to(report):
             found = context.resources[self.resource]
             context.resources[self.resource] = await provider.update_resource(found, spec, _known(context))
 
@@ -87,7 +87,7 @@ class DeleteResource(_OnResource):
 
     async def run(self, context: Context, report: Report) -> None:
         context.check_lock()
-        with heard_by(report):
+        with reporting_to(report):
             await _provider(context).delete_resource(context.resources[self.resource])
         del context.resources[self.resource]
 

@@ -16,7 +16,7 @@ import zstandard
 from talosmith.errors import Permanent, Temporary
 from talosmith.providers import progress
 from talosmith.providers.libvirt.images import Source, obtain
-from talosmith.providers.progress import heard_by
+from talosmith.providers.progress import reporting_to
 
 CONTENT = b"boots".ljust(512, b"\1") + bytes(3 * 1024 * 1024) + b"end"
 URL = "https://images.test/disk.raw"
@@ -65,7 +65,7 @@ async def test_who_waits_for_it_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(progress, "_EVERY", 3600.0)  # how far it is would be told where it takes long
     heard: list[str] = []
     packed = lzma.compress(CONTENT)
-    with heard_by(heard.append):
+    with reporting_to(heard.append):
         await asyncio.to_thread(lambda: obtain(Source(URL), tmp_path, transport=Server(packed).transport))
         await asyncio.sleep(0)
         assert heard == ["fetching the image", "unpacking the image"]

@@ -12,9 +12,9 @@ from talosmith.errors import Permanent
 from talosmith.model.cluster import Node
 from talosmith.providers.base import Finding
 from talosmith.providers.metal import MetalProvider
+from talosmith.providers.metal.findings import finding_of
 from talosmith.providers.metal.peek import PORT, Peek, peek
 from talosmith.providers.metal.provider import _place
-from talosmith.providers.metal.tell import tell
 from talosmith_lab import configure
 from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs
@@ -158,7 +158,9 @@ async def test_another_machine_at_the_address_is_not_taken_for_it(server: LabSer
     assert place.addresses == (here,), "the stranger's address is not among them"
     place = await _place(node("cp-1", here, mac=mac), True, {here: other})
     assert place.seen_mac == other
-    finding = tell(spec(node("cp-1", here, mac=mac)), here, Peek("maintenance", fingerprint="x"), place.seen_mac)
+    finding = finding_of(
+        spec(node("cp-1", here, mac=mac)), here, Peek("maintenance", fingerprint="x"), place.seen_mac
+    )
     assert finding.level == "error" and other in finding.evidence and mac in finding.evidence
 
 

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from talosmith.providers import progress
-from talosmith.providers.progress import counting, heard_by, tell
+from talosmith.providers.progress import counting, report_progress, reporting_to
 from talosmith.tasks import in_thread
 
 MIB = b"\0" * 1024 * 1024
@@ -18,8 +18,8 @@ MIB = b"\0" * 1024 * 1024
 
 async def test_a_thread_is_heard_in_the_loop() -> None:
     heard: list[tuple[str, int]] = []
-    with heard_by(lambda text: heard.append((text, threading.get_ident()))):
-        await in_thread(partial(tell, "fetching"))
+    with reporting_to(lambda text: heard.append((text, threading.get_ident()))):
+        await in_thread(partial(report_progress, "fetching"))
         await asyncio.sleep(0)
     assert heard == [("fetching", threading.get_ident())]
 
@@ -28,8 +28,8 @@ async def test_two_tasks_are_heard_each_by_its_own() -> None:
     heard: dict[str, list[str]] = {"a": [], "b": []}
 
     async def work(name: str) -> None:
-        with heard_by(heard[name].append):
-            await in_thread(partial(tell, name))
+        with reporting_to(heard[name].append):
+            await in_thread(partial(report_progress, name))
             await asyncio.sleep(0)
 
     async with asyncio.TaskGroup() as group:
@@ -40,11 +40,11 @@ async def test_two_tasks_are_heard_each_by_its_own() -> None:
 
 async def test_who_is_done_hears_no_more() -> None:
     heard: list[str] = []
-    with heard_by(heard.append):
+    with reporting_to(heard.append):
         late = contextvars.copy_context()
-    late.run(tell, "too late")
+    late.run(report_progress, "too late")
     await asyncio.sleep(0)
-    tell("to nobody")
+    report_progress("to nobody")
     assert heard == []
 
 
@@ -60,7 +60,7 @@ async def test_who_is_done_hears_no_more() -> None:
 async def test_bytes_are_counted(monkeypatch: pytest.MonkeyPatch, every: float, total: int, told: list[str]) -> None:
     monkeypatch.setattr(progress, "_EVERY", every)
     heard: list[str] = []
-    with heard_by(heard.append):
+    with reporting_to(heard.append):
         assert b"".join(counting([MIB] * 3, "copying", total)) == MIB * 3
         await asyncio.sleep(0)
     assert heard == told

@@ -30,7 +30,7 @@ from talosmith.providers.libvirt.settings import LibvirtSettings
 from talosmith.providers.libvirt.storage import Names, listed
 from talosmith.providers.libvirt.store import Store, delete_volume
 from talosmith.providers.libvirt.trial import Trials
-from talosmith.providers.progress import tell
+from talosmith.providers.progress import report_progress
 from talosmith.tasks import shielded
 from talosmith.waiting import poll
 
@@ -269,7 +269,7 @@ class LibvirtProvider:
                     raise
             return not domain.isActive()
 
-        tell("waiting for it to shut down")
+        report_progress("waiting for it to shut down")
         await poll(lambda: self._host.do(f"shut {machine.name} down", ask), every=0.5, limit=self._settings.patience)
         await self.power(machine, False)
 

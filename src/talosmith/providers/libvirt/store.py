@@ -37,7 +37,7 @@ from talosmith.providers.libvirt.storage import (
     render_volume,
     uuid_in,
 )
-from talosmith.providers.progress import counting, tell
+from talosmith.providers.progress import counting, report_progress
 from talosmith.tasks import stop_if_cancelled
 
 _MIB = 2**20
@@ -192,7 +192,7 @@ class Store:
         written to is left alone."""
         try:
             before = last_written(volume.XMLDesc())
-            tell("checking whether another run is copying the image to the host")
+            report_progress("checking whether another run is copying the image to the host")
             _pause()
             if last_written(volume.XMLDesc()) != before:
                 raise _uploaded_by_another(name)

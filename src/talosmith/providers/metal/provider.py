@@ -17,9 +17,9 @@ from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.secret import Secret
 from talosmith.model.values import IpNetwork
 from talosmith.providers.base import NO_HOST_CALLS, Finding
+from talosmith.providers.metal.findings import finding_of
 from talosmith.providers.metal.neighbours import at, call_out, neighbours
 from talosmith.providers.metal.peek import Peek, answers, peek
-from talosmith.providers.metal.tell import tell
 from talosmith.tasks import together
 from talosmith.waiting import poll
 
@@ -64,7 +64,7 @@ class MetalProvider:
         places = await self._places([self._nodes[spec.name] for spec in known])
         peeks = await _all([partial(self._peek, places[spec.name]) for spec in known])
         return [
-            tell(spec, places[spec.name].addresses[0], seen, places[spec.name].seen_mac)
+            finding_of(spec, places[spec.name].addresses[0], seen, places[spec.name].seen_mac)
             for spec, seen in zip(known, peeks, strict=True)
         ]
 

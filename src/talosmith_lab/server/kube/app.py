@@ -71,7 +71,7 @@ async def _silence() -> None:
 
 
 async def _unlucky(call: Call, wait: float, busy: int, lost: bool) -> None:
-    """What faults do to a request: it takes longer, is sent away, or is never answered."""
+    """What faults do to a request: it takes longer, is rejected, or is never answered."""
     if wait:
         await asyncio.sleep(wait)
     if busy:

@@ -28,7 +28,7 @@ _WRONG: Mapping[Who, tuple[str, str]] = {
 _TRANSIENT: frozenset[Who] = frozenset({"silent", "closed"})  # so does a machine look that boots or reboots
 
 
-def tell(spec: MachineSpec, address: str, seen: Peek, seen_mac: str = "") -> Finding:
+def finding_of(spec: MachineSpec, address: str, seen: Peek, seen_mac: str = "") -> Finding:
     """`seen_mac`: of another network card than the inventory's, which answers at the node's address."""
     check = f"{spec.name} at {address}"
     if seen.who == "ours":
