@@ -68,7 +68,7 @@ def plan(
         if output is PlanOutput.MARKDOWN:
             from talosmith.report.plan_markdown import as_markdown
 
-            sys.stdout.write(as_markdown(made) + "\n")
+            sys.stdout.write(as_markdown(plan_data(made, session.warnings)) + "\n")
         else:
             show(made, Output(output), session.warnings)
         if out is not None:

@@ -18,6 +18,7 @@ from talosmith.errors import Permanent, PlanBlocked, Problem, UsageError
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import Plan
 from talosmith.report import plan as plan_report
+from talosmith.report.problems import as_data as problem_data
 from talosmith.report.style import Style
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def show_warnings(session: Session) -> None:
 
 def plan_data(plan: Plan[Any], warnings: Sequence[Problem]) -> dict[str, Any]:
     """Fields of kind Plan."""
-    return {**plan.as_data(), "warnings": warnings}
+    return {**plan.as_data(), "warnings": [problem_data(one) for one in warnings]}
 
 
 def show(plan: Plan[Any], output: Output, warnings: Sequence[Problem] = ()) -> None:

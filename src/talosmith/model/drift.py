@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,9 +21,32 @@ DriftKind = Literal[
 ]
 
 
+_TEXTS: Mapping[str, str] = {
+    "talos-version": "Talos {values}",
+    "kubernetes-version": "Kubernetes {values}",
+    "machine": "machine: {values}",
+    "not-configured": "{values}",
+    "config": "machine config differs",  # both values are digests
+    "pending-reboot": "{live}, and needs a reboot",
+    "size": "machine: {values}",
+    "address": "address {values}",
+    "foreign": "{live}",
+    "not-in-inventory": "not in the inventory",
+    "unknown": "unknown: {live}",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
     node: str
     kind: DriftKind
     live: str = ""  # what was found, or why it could not be read
     wanted: str = ""  # what the inventory says
+
+    def __str__(self) -> str:
+        return drift_text(self.kind, self.live, self.wanted)
+
+
+def drift_text(kind: str, live: str, wanted: str) -> str:
+    """How people read it, without the node: `Talos v1.13.8 → v1.13.9`. `kind` may be a later version's."""
+    return _TEXTS.get(kind, "{values}").format(values=" → ".join(filter(None, (live, wanted))), live=live)

@@ -17,7 +17,6 @@ from talosmith.desired.pki import read_certificate
 from talosmith.desired.target import Desired
 from talosmith.desired.validity import EXPIRED_CA, SET_CLOCKS, clock, out_of_time
 from talosmith.errors import TalosmithError
-from talosmith.model.drift import Drift, DriftKind
 from talosmith.model.machines import Machine
 from talosmith.observed.fixes import Commands
 from talosmith.observed.health import Health
@@ -34,19 +33,6 @@ _TOOLS = {
 }
 _AUTHORITIES = {"os": "Talos CA", "etcd": "etcd CA", "k8s": "Kubernetes CA", "k8saggregator": "aggregator CA"}
 _DOWN = ("machine-missing", "machine-off", "no-answer")  # root causes that are drift, too
-_DIFFERENCES: Mapping[DriftKind, str] = {
-    "machine": "machine is not in sync",
-    "not-configured": "node is not configured",
-    "config": "machine config is not in sync",
-    "pending-reboot": "reboot is pending",
-    "talos-version": "Talos version is not in sync",
-    "kubernetes-version": "Kubernetes version is not in sync",
-    "size": "machine size is not in sync",
-    "address": "address is not in sync",
-    "foreign": "a foreign node answers",
-    "not-in-inventory": "not in the inventory",
-    "unknown": "state is unknown",
-}
 
 
 async def examine(
@@ -101,7 +87,7 @@ def _drift(desired: Desired, observed: Observed, health: Health, commands: Comma
     for one in drift(desired, observed):
         if not (one.node in down and one.kind in ("machine", "unknown")):
             fix = commands.talosmith("diff") if one.kind == "config" else plan
-            alike.setdefault((_difference(one), fix), []).append(one.node)
+            alike.setdefault((str(one), fix), []).append(one.node)
     found = [
         Finding(level="warning", area="nodes", check=", ".join(nodes), cause=cause, fix=fix)
         for (cause, fix), nodes in alike.items()
@@ -111,14 +97,6 @@ def _drift(desired: Desired, observed: Observed, health: Health, commands: Comma
     return [Finding(level="ok", area="nodes", check="in sync", evidence=f"{len(desired.nodes)} nodes")]
 
 
-def _difference(one: Drift) -> str:
-    what = _DIFFERENCES[one.kind]
-    if one.kind == "config":  # both values are digests; the fix shows the fields
-        return what
-    values = f"{one.live} → {one.wanted}" if one.live and one.wanted else one.live or one.wanted
-    return f"{what}: {values}"
-
-
 def _python() -> Finding:
     return Finding(level="ok", check="Python", evidence=".".join(map(str, sys.version_info[:3])))
 
@@ -126,9 +104,9 @@ def _python() -> Finding:
 def _space(folder: Path) -> Finding:
     existing = next(one for one in (folder, *folder.parents) if one.exists())
     free = shutil.disk_usage(existing).free
-    evidence = f"{free / 1024**3:.1f} GiB free at {existing}"
     if free >= _ENOUGH:
-        return Finding(level="ok", check="disk space", evidence=evidence)
+        return Finding(level="ok", check="disk space", evidence=f"{free / 1024**3:.1f} GiB free at {existing}")
+    evidence = f"{free // 1024**2} MiB free at {existing}"
     return Finding(
         level="error", check="disk space", cause="disk is nearly full", evidence=evidence, fix="free 200 MiB"
     )

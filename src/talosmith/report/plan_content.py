@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from talosmith.model.drift import drift_text
 from talosmith.model.resources import Setting, shown
 from talosmith.plan.step import Disruption, Plan
 from talosmith.report.critical import expected_time, without_implied
@@ -19,19 +20,6 @@ MEANS: Mapping[str, str] = {
 _NOUNS: tuple[tuple[Disruption, str], ...] = (("restart", "restart"), ("drain", "drain"), ("wipe", "wipe"))
 _NODE_CALLS = ("file", "kube", "machine", "resource", "talos")  # calls of other areas change the provider's host
 _RESOURCE = "resource/"  # how the keys of their steps begin
-_DRIFT: Mapping[str, str] = {
-    "talos-version": "Talos {live} → {wanted}",
-    "kubernetes-version": "Kubernetes {live} → {wanted}",
-    "machine": "machine: {live} → {wanted}",
-    "not-configured": "{live} → {wanted}",
-    "config": "machine config differs",
-    "pending-reboot": "{live}, and needs a reboot",
-    "size": "machine: {live} → {wanted}",
-    "address": "address {live} → {wanted}",
-    "foreign": "{live}",
-    "not-in-inventory": "exists, and is not in the inventory",
-    "unknown": "unknown: {live}",
-}
 _DRIFT_FIX: Mapping[str, str] = {
     "talos-version": "run an upgrade (`talosctl upgrade …`; `up` does not upgrade)",
     "kubernetes-version": "run an upgrade (`talosctl upgrade-k8s --to {wanted}`; `up` does not upgrade)",
@@ -231,7 +219,7 @@ def drift(data: Data) -> list[tuple[str, str]]:
         if not is_version and (node in steps or node in named):
             continue
         words = {name: one_line(one[name]) for name in ("live", "wanted")}
-        text = _DRIFT.get(kind, "{live} → {wanted}").format(**words)
+        text = drift_text(kind, **words)
         fix = _DRIFT_FIX.get(kind, "").format(wanted=words["wanted"].removeprefix("v"))
         found.setdefault((text, fix), []).append(one_line(node))
     return [(f"{', '.join(names)}: {text}", fix) for (text, fix), names in found.items()]

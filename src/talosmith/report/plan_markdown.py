@@ -36,9 +36,15 @@ def _lines(data: Data) -> Iterator[str]:
     more = [f"- drift: {_text(text)}" + (f": {_text(fix)}" if fix else "") for text, fix in drift]
     more += [f"- to be confirmed: {_text(what)}" for what in data.get("confirm", ())]
     more += [f"- note: {_text(note)}" for note in data.get("notes", ())]
+    more += [f"- {one['severity']}: {_text(_place(one) + one['message'])}" for one in data.get("warnings", ())]
     if more:
         yield ""
         yield from more
+
+
+def _place(problem: Data) -> str:
+    parts = (problem["file"], problem["line"], problem["column"])
+    return "".join(f"{part}:" for part in parts if part) + " " if problem["file"] else ""
 
 
 def _blocked(block: Data) -> Iterator[str]:

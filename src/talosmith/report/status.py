@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from talosmith.foreign_text import escaped_line
-from talosmith.model.drift import Drift
 from talosmith.observed.phase import Phase, shown
 from talosmith.observed.status import ClusterStatus, ConfigState, NodeStatus, without_name
 from talosmith.report.style import Line, Look, Style
@@ -43,7 +42,7 @@ _LOOKS: dict[Phase, Look] = {
     "no-machine": "yellow",
     "maintenance": "yellow",
 }
-_SAID_ELSEWHERE = ("foreign", "unknown", "not-configured", "machine", "config", "pending-reboot")
+_SHOWN_ELSEWHERE = ("foreign", "unknown", "not-configured", "machine", "config", "pending-reboot")
 
 
 def as_data(status: ClusterStatus) -> dict[str, Any]:
@@ -205,15 +204,8 @@ def _below(node: NodeStatus, left_out: tuple[str, ...]) -> Iterator[tuple[Look, 
     for one in node.drift:
         if one.kind == "unknown" and (text := without_name(one.live, node.name)) not in node.problems:
             yield "yellow", text
-        elif one.kind not in _SAID_ELSEWHERE:
-            yield "yellow", _drift(one)
-
-
-def _drift(one: Drift) -> str:
-    if one.kind == "not-in-inventory":
-        return "not in the inventory"
-    name = {"talos-version": "Talos ", "kubernetes-version": "Kubernetes ", "address": "address "}.get(one.kind, "")
-    return f"{name}{one.live}" + (f", inventory: {one.wanted}" if one.wanted else "")
+        elif one.kind not in _SHOWN_ELSEWHERE:
+            yield "yellow", str(one)
 
 
 def _wrapped(text: str, look: Look, indent: str, width: int) -> Iterator[Line]:

@@ -85,6 +85,6 @@ def test_doctor_reports_drift_as_a_warning(here: Here) -> None:
     here.write(1, 1, more="patches: [{machine: {sysctls: {vm.swappiness: '10'}}}]\n")
     ended = here.run("doctor")
     assert ended.code == 0, ended.said
-    assert "! cp-1, w-1: machine config is not in sync\n" in ended.out and "0 errors, 1 warning\n" in ended.out
+    assert "! cp-1, w-1: machine config differs\n" in ended.out and "0 errors, 1 warning\n" in ended.out
     assert f"fix: talosmith diff -i {here.folder}" in ended.out
     assert "✓ addresses: no new machine needs one" in ended.out

@@ -99,6 +99,8 @@ def test_plan_and_up_repeat_the_warnings_of_the_inventory(
     _, out, _ = talosmith("plan", "--new-secrets", "-o", "json", "-i", tmp_path)
     (warning,) = json.loads(out)["warnings"]
     assert (warning["severity"], warning["line"]) == ("warning", 5)
+    _, out, _ = talosmith("plan", "--new-secrets", "-o", "markdown", "-i", tmp_path)
+    assert "cluster.yaml:5:1: `addons` are not built yet" in out
 
 
 def test_validate_shows_the_line_and_ends_with_65(

@@ -127,7 +127,7 @@ def test_etcd_of_a_control_plane(state: str, etcd: str, phase: str) -> None:
 def test_versions_in_the_header_say_what_is_wanted_and_what_runs() -> None:
     lines = text(status(w_1={"is": "ready", "talos": "v1.13.8"}))
     assert "  Talos       v1.13.9; running: v1.13.8 on w-1, v1.13.9 on cp-1, cp-2, cp-3, w-2" in lines
-    assert "      Talos v1.13.8, inventory: v1.13.9" in lines
+    assert "      Talos v1.13.8 → v1.13.9" in lines
 
 
 def test_the_vip_has_a_holder() -> None:
