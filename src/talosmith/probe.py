@@ -56,3 +56,23 @@ async def in_turns(connecting: Coroutine[Any, Any, T], seconds: float) -> T:
     finally:
         task.cancel()
     raise TimeoutError
+
+
+def certificate_problem(wrong: BaseException | None) -> ssl.SSLCertVerificationError | None:
+    """Why TLS refused a certificate, below the errors of the libraries."""
+    while wrong is not None:
+        if isinstance(wrong, ssl.SSLCertVerificationError):
+            return wrong
+        wrong = wrong.__cause__ or wrong.__context__
+    return None
+
+
+def system_error(wrong: BaseException | None) -> OSError | None:
+    """The operating system's error below those of the libraries: connection refused, no route to host."""
+    while wrong is not None:
+        if isinstance(wrong, BaseExceptionGroup):
+            wrong = wrong.exceptions[0]
+        if isinstance(wrong, OSError) and wrong.errno and not isinstance(wrong, ssl.SSLError):
+            return wrong
+        wrong = wrong.__cause__ or wrong.__context__
+    return None

@@ -257,6 +257,7 @@ class Session:
             self.desired.nodes[name].machine
             for name, seen in observed.nodes.items()
             if seen.machine is None
+            or getattr(seen.machine, "unfinished", False)
             or seen.stage == "maintenance"
             or (isinstance(seen.stage, Unknown) and not running and not self.provider.creates)
         ]

@@ -16,7 +16,7 @@ from talosmith.desired import pki
 from talosmith.desired.pki import CertificateAndKey, KeyKind
 from talosmith.errors import TalosmithError
 from talosmith.helm import Client
-from talosmith.providers.libvirt.images import Source, obtain
+from talosmith.providers.images import Source, obtain
 
 CONTENT = b"boots".ljust(4096, b"\1")
 

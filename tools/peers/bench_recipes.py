@@ -1,4 +1,4 @@
-"""Tools that benches alone compare talosmith with: built when a bench asks for them, or when they are named.
+"""OpenTofu and its providers: a bench compares talosmith with them, and tests run what `render terraform` writes.
 
 OpenTofu stands for Terraform, with which it shares its language and its providers. Terraform's own module lacks ten
 parts of its source, which are modules without releases of their own; OpenTofu's is whole.
@@ -28,4 +28,13 @@ TOFU_LIBVIRT = Recipe(
     check=(),  # it knows no version of its own; called by a person, it says what it is
     says="This binary is a plugin",
     packages=("genisoimage",),  # it calls mkisofs
+)
+
+TOFU_PROXMOX = Recipe(
+    name="terraform-provider-proxmox",
+    module="github.com/bpg/terraform-provider-proxmox",
+    version="v0.112.0",
+    binaries={"terraform-provider-proxmox": "."},
+    check=(),  # the provider has no option for its version; started without Terraform, it says what it is
+    says="This binary is a plugin",
 )

@@ -48,6 +48,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "secrets rekey": ("talosmith secrets rekey",),
     "render configs": ("talosmith render configs -n cp-1", "talosmith render configs --out rendered"),
     "render nocloud": ("talosmith render nocloud --out seeds -n w-1",),
+    "render terraform": ("talosmith render terraform --out terraform",),
     "render image": ("talosmith render image",),
     "lab start": ("talosmith lab start", "talosmith lab start test --clock realistic"),
     "lab stop": ("talosmith lab stop", "talosmith lab stop -i clusters/home --delete"),

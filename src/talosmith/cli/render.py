@@ -16,7 +16,8 @@ from talosmith.cli.options import (
     application,
     emit,
 )
-from talosmith.desired import outputs
+from talosmith.desired import outputs, terraform
+from talosmith.desired.bundle import Bundle
 from talosmith.desired.images import Schematic
 from talosmith.desired.machine import MachineConfigs
 from talosmith.desired.secrets_file import read_secrets
@@ -24,7 +25,9 @@ from talosmith.inventory import load
 from talosmith.inventory.sources import find
 from talosmith.report.style import Style
 
-app = application("Render machine configs, talosconfig and NoCloud seeds; list boot images. No node is contacted.")
+app = application(
+    "Render machine configs, NoCloud seeds and Terraform resources; list boot images. No node is contacted."
+)
 
 OutOption = Annotated[
     Path | None,
@@ -71,6 +74,26 @@ def nocloud(
     return _written(outputs.write_seeds(out, made, outputs.chosen(made.cluster, node or [])), output)
 
 
+@app.command("terraform")
+def terraform_folder(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Write into this folder; Git ignores its seeds: secrets.")
+    ],
+    inventory: InventoryOption = None,
+    environment: EnvironmentOption = None,
+    output: OutputOption = Output.TEXT,
+) -> int:
+    """Write a Terraform module, its variables and NoCloud seeds, for machines that Terraform creates.
+
+    Providers: proxmox and libvirt. Run `tofu init` and `tofu apply` in the folder.
+    """
+    cluster = load(inventory, environment)
+    files = terraform.terraform_files(cluster)
+    made = MachineConfigs(cluster, _bundle(inventory, environment))
+    seeds = outputs.write_seeds(out / terraform.SEEDS, made, terraform.seeded(cluster))
+    return _written([*outputs.write_files(out, files.items()), *seeds], output)
+
+
 @app.command()
 def image(
     inventory: InventoryOption = None,
@@ -112,8 +135,11 @@ def image(
 
 
 def _configs(inventory: Path | None, environment: str | None) -> MachineConfigs:
-    cluster = load(inventory, environment)
-    return MachineConfigs(cluster, read_secrets(find(inventory, environment).parent).bundle)
+    return MachineConfigs(load(inventory, environment), _bundle(inventory, environment))
+
+
+def _bundle(inventory: Path | None, environment: str | None) -> Bundle:
+    return read_secrets(find(inventory, environment).parent).bundle
 
 
 def _written(paths: list[Path], output: Output) -> int:

@@ -28,6 +28,7 @@ from talosmith.files.regular import FileTrouble, read_content
 from talosmith.files.secret import make_private_folder, write_secret
 from talosmith.inventory.parse import Unreadable, decode
 from talosmith.model.cluster import Cluster, ClusterNetwork, Node
+from talosmith.model.secret import Secret
 
 _SEED_ISO = "seed.iso"
 
@@ -93,6 +94,16 @@ def seed_networks(network: ClusterNetwork, node: Node) -> list[nocloud.SeedNetwo
             vlan=node.vlan or 0,
         )
     ]
+
+
+def seed_iso(name: str, config: Secret | None, networks: list[nocloud.SeedNetwork]) -> bytes:
+    """Without a config the machine waits for one, but already at its own address."""
+    if config is not None:
+        return nocloud.iso(nocloud.seed(name, config.reveal(), networks))
+    files = {nocloud.META_DATA: nocloud.meta_data(name).encode()}
+    if networks:
+        files[nocloud.NETWORK_CONFIG] = nocloud.network_config(networks).encode()
+    return nocloud.iso(files)
 
 
 def images(cluster: Cluster, nodes: Sequence[Node]) -> dict[ImageRequest, list[str]]:

@@ -91,6 +91,7 @@ def _check_content(report: Report, merged: Merged, *, machines: bool) -> None:
     if inventory is None:
         return
     whole = not wrong
+    inventory = _with_absolute_paths(inventory, merged)
     patches = PatchFiles(merged)
     try:
         resolved = resolve(inventory, patches)
@@ -105,6 +106,16 @@ def _check_content(report: Report, merged: Merged, *, machines: bool) -> None:
         report.problems += patches.not_applied(names)
         report.resolved = resolved
     _tell(report, merged, [finding for finding in found if whole or _stands(finding, wrong, merged)])
+
+
+def _with_absolute_paths(inventory: Inventory, merged: Merged) -> Inventory:
+    """A file that the provider reads later is relative to the inventory that names it, not to the current folder."""
+    proxmox = inventory.proxmox
+    if proxmox is None or not proxmox.ca:
+        return inventory
+    ca = os.path.expanduser(proxmox.ca)  # noqa: PTH111 - a user that does not exist is no error here
+    path = os.path.normpath(merged.layer_of(("proxmox", "ca")).folder.absolute() / ca)
+    return inventory.model_copy(update={"proxmox": proxmox.model_copy(update={"ca": path})})
 
 
 def _form(report: Report, merged: Merged) -> tuple[Inventory | None, list[Path]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from talosmith.errors import Problem, Severity
 from talosmith.inventory.parse import Document, Path
-from talosmith.inventory.sources import Sources
+from talosmith.inventory.sources import Layer, Sources
 
 _SECRET = re.compile(
     r"""(["']?[\w-]*(?:token|secret|passw|api_key|access_key|private_key|deploy_key|password)[\w-]*["']?\s*:\s*)([^#,}\]]+)""",
@@ -57,6 +57,10 @@ class Merged:
                 break
             holders = below
         return holders[0][0] if holders else None
+
+    def layer_of(self, path: Path) -> Layer:
+        """The layer that sets the value at `path`: a file's name there is relative to the layer's folder."""
+        return next(layer for layer in self.sources.layers if self.file_of(path) in layer.documents)
 
     def problem(
         self, severity: Severity, path: Path, what: str, why: str = "", fix: str = "", *, of_key: bool = False

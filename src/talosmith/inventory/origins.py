@@ -30,6 +30,7 @@ _NODE_KEYS = {
     "extra_disks_mib": "extra_disks",
     "instance_type": "instance_type",
     "zone": "az",
+    "host": "host",
     "arch": "arch",
     "mtu": "mtu",
     "vlan": "vlan",

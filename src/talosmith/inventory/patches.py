@@ -53,7 +53,7 @@ class PatchFiles:
     def _entry(self, path: Path, entry: Any) -> Patch | None:
         if not isinstance(entry, str):
             return Patch(self._merged.origin(path), value=entry)
-        layer = next(layer for layer in self._merged.sources.layers if self._merged.file_of(path) in layer.documents)
+        layer = self._merged.layer_of(path)
         self._named.add(os.path.realpath(layer.folder / entry.replace("\0", "")))
         document = read_patch(self._merged.sources, layer, entry, self._place(path))
         return _patch(document) if document else None

@@ -50,6 +50,7 @@ def _questions(given: Mapping[str, Any], name: str, libvirt_host: IPv4Interface)
         yield Question("interface", "Network interface of the node address", "eth0")
     if provider == "proxmox":
         yield Question("proxmox_node", "Proxmox node that runs the machines", "pve")
+        yield Question("proxmox_url", "Proxmox VE API URL", f"https://{given.get('proxmox_node', 'pve')}:8006")
     if provider == "aws":
         yield Question("region", "AWS region", "eu-central-1")
         yield Question("domain", "Domain: the Kubernetes API is at k8s.<domain>")

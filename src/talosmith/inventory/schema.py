@@ -74,6 +74,8 @@ class NodeSettings(Section):
     """kind of machine on AWS, instead of the role's"""
     az: str | None = None
     """availability zone on AWS, instead of the next in turn"""
+    host: str | None = None
+    """Proxmox node that runs the machine, instead of the next in turn"""
     arch: Literal["amd64", "arm64"] | None = None
     schematic: SchematicId | None = None
     """image factory schematic, instead of the cluster's"""

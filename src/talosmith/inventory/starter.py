@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from urllib.parse import urlsplit
 
 from talosmith.inventory.parse import resolve_plain
 from talosmith.model.versions import RECOMMENDED
@@ -86,8 +88,9 @@ def _network(answers: NewInventory) -> str:
         lines.append("  # Nodes live in aws.vpc_cidr; the API is behind a load balancer.")
     elif answers.node_cidr:
         lines.append(f"  node_cidr: {_quoted(answers.node_cidr)}")
-        lines.append("  # The first control plane is address 10 of it, the first worker address 20.")
-        lines.append("  cp_ip_offset: 10\n  worker_ip_offset: 20")
+        first, second = _offsets(answers)
+        lines.append(f"  # The first control plane is address {first} of it, the first worker address {second}.")
+        lines.append(f"  cp_ip_offset: {first}\n  worker_ip_offset: {second}")
     elif answers.provider in ("lab", "docker"):
         lines.append(f"  # {answers.provider} assigns the addresses of the nodes.")
     if answers.gateway:
@@ -96,6 +99,19 @@ def _network(answers: NewInventory) -> str:
         lines.append("  # Virtual IP of the Kubernetes API; moves to another control plane when its holder fails.")
         lines.append(f"  vip: {_quoted(answers.vip)}")
     return "\n".join(lines)
+
+
+def _offsets(answers: NewInventory) -> tuple[int, int]:
+    """Offsets of the first control plane and worker: 10 and 20, or the next ones that leave out the Proxmox host."""
+    try:
+        network = ip_network(answers.node_cidr or "")
+        taken = int(ip_address(urlsplit(answers.proxmox_url or "").hostname or "")) - int(network.network_address)
+    except ValueError:
+        return 10, 20  # the host is known by name; what else is wrong is said by the rules
+    for first, second in ((10, 20), (30, 40), (110, 120)):
+        if not (0 <= taken - first < answers.controlplanes or 0 <= taken - second < answers.workers):
+            return first, second
+    return 10, 20
 
 
 def _lab(answers: NewInventory) -> str:
@@ -117,16 +133,25 @@ libvirt:
 
 
 def _proxmox(answers: NewInventory) -> str:
-    url = f"url: {_quoted(answers.proxmox_url)}" if answers.proxmox_url else "# url: https://192.168.1.10:8006"
+    node = answers.proxmox_node or "pve"
+    url = f"url: {_quoted(answers.proxmox_url)}" if answers.proxmox_url else f"# url: https://{_quoted(node)}:8006"
     return f"""\
 proxmox:
   {url}
+  # The API token; or PROXMOX_VE_API_TOKEN=user@realm!name=secret in the environment.
   # token_id: talosmith@pve!cluster
   # token_secret: sops:proxmox.token
-  node: {_quoted(answers.proxmox_node or "pve")}
+  # Proxmox hosts have self-signed certificates: `pvenode cert info` on the host prints the fingerprint to trust.
+  # fingerprint: "AA:BB:…"
+  # The Proxmox node that runs the machines; `hosts: [pve1, pve2, pve3]` instead spreads them over several.
+  node: {_quoted(node)}
+  # Storage for disks, and one with the content types `iso` and `import` for NoCloud seeds and the disk image.
   datastore: local-lvm
   iso_storage: local
   bridge: {_quoted(answers.bridge or "vmbr0")}
+  # What machines start from: `image` imports the disk image of Talos into the datastore, `iso` boots the ISO, which
+  # installs Talos, `template` clones a template that talosmith creates; `template: NAME` clones your own.
+  # boot: image
 """
 
 

@@ -21,7 +21,7 @@ from talosmith.kube import errors
 from talosmith.kube.connections import Connections
 from talosmith.kube.credentials import Credentials
 from talosmith.kube.errors import KubeError, cleaned
-from talosmith.probe import certificate_at
+from talosmith.probe import certificate_at, certificate_problem, system_error
 
 DEFAULT_PORT = 6443
 BASE = "https://kubernetes"  # stands for whichever server it will be
@@ -110,7 +110,7 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
                 response = await self._connections.send(self._addressed(request, server))
             except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as wrong:
                 failures[str(server)] = wrong
-                if (refused := _untrusted(wrong)) and refused.verify_code in (EXPIRED, NOT_YET_VALID):
+                if (refused := certificate_problem(wrong)) and refused.verify_code in (EXPIRED, NOT_YET_VALID):
                     out_of_time[str(server)] = await self._validity(server, refused.verify_code)
                 self.move_on(str(server))
                 continue
@@ -161,7 +161,7 @@ def no_connection(failed: NoServer, about: str) -> KubeError:
     reasons = {server: failed.out_of_time.get(server) or _reason(wrong) for server, wrong in failed.failures.items()}
     servers = {reason: [server for server, why in reasons.items() if why == reason] for reason in reasons.values()}
     said = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in servers.items())
-    if all(_untrusted(wrong) for wrong in failed.failures.values()):
+    if all(certificate_problem(wrong) for wrong in failed.failures.values()):
         if failed.out_of_time:
             return errors.ClockMismatch(
                 "", f"no server whose certificate is valid now: {said}", about=about, hint=SET_CLOCKS, said=said
@@ -183,30 +183,11 @@ def no_connection(failed: NoServer, about: str) -> KubeError:
 
 
 def _reason(wrong: Exception) -> str:
-    untrusted = _untrusted(wrong)
+    untrusted = certificate_problem(wrong)
     if untrusted is not None:
         return cleaned(untrusted.verify_message or str(untrusted))
     if isinstance(wrong, httpx2.ConnectTimeout):
         return "i/o timeout"
-    if refused := _system_error(wrong):  # httpx2 says only that all attempts failed
+    if refused := system_error(wrong):  # httpx2 says only that all attempts failed
         return os.strerror(refused.errno or 0).lower()
     return cleaned(str(wrong)) or type(wrong).__name__
-
-
-def _system_error(wrong: BaseException | None) -> OSError | None:
-    """The operating system's error below those of the libraries: connection refused, no route to host."""
-    while wrong is not None:
-        if isinstance(wrong, BaseExceptionGroup):
-            wrong = wrong.exceptions[0]
-        if isinstance(wrong, OSError) and wrong.errno and not isinstance(wrong, ssl.SSLError):
-            return wrong
-        wrong = wrong.__cause__ or wrong.__context__
-    return None
-
-
-def _untrusted(wrong: BaseException | None) -> ssl.SSLCertVerificationError | None:
-    while wrong is not None:
-        if isinstance(wrong, ssl.SSLCertVerificationError):
-            return wrong
-        wrong = wrong.__cause__ or wrong.__context__
-    return None

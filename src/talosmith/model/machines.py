@@ -103,7 +103,9 @@ class Machine:
     ram_mib: int | None = None
     disks_mib: tuple[int, ...] = ()
     seeded: bool = False  # the seed with its config is still attached to it
-    outdated: str = ""  # what else of it differs from the inventory, where the provider can change it
+    unfinished: bool = False  # its creation was cut off, or is under way: `create` finishes it
+    outdated: str = ""  # what else of it differs from the inventory, where the provider can change it …
+    outdated_running: str = ""  # … and what it can change while the machine runs
     grows: bool = False  # its disks can be made larger while it runs
     tags: Mapping[str, str] = field(default_factory=dict)
 

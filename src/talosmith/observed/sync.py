@@ -60,10 +60,12 @@ def _machine(wanted: DesiredNode, seen: NodeSeen) -> Iterator[tuple[DriftKind, s
         yield "unknown", f"machine: {seen.machine.why}", ""
     elif seen.machine is None:
         yield "machine", "does not exist", "on"
+    elif seen.machine.unfinished:
+        yield "machine", "not finished", "on"
     elif seen.machine.power == "off":
         yield "machine", "off", "on"
     if isinstance(seen.machine, Machine):
         for what, before, after in size_changes(seen.machine, wanted.machine):
             yield "size", f"{before} {what}", f"{after} {what}"
-        if seen.machine.outdated:
-            yield "size", seen.machine.outdated, ""
+        for outdated in filter(None, (seen.machine.outdated, seen.machine.outdated_running)):
+            yield "size", outdated, ""

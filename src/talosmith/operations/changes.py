@@ -136,22 +136,23 @@ def resize(
     turns = _turns(plan, desired, observed, max_unavailable)
     for wanted in desired.nodes.values():
         machine = observed.nodes[wanted.name].machine
-        if not isinstance(machine, Machine):
+        if not isinstance(machine, Machine) or machine.unfinished:
             continue
         changed = _sizes(machine, wanted.machine)
+        outdated = "; ".join(filter(None, (machine.outdated, machine.outdated_running)))
         if _shrinks(machine, wanted.machine):
             disks = SettingChange("disks", _mib(machine.disks_mib), _mib(wanted.machine.disks_mib))
             fix = f"set the disk sizes back, or {RECREATE}"
             plan.block(
                 "disks cannot shrink in place: their data would be lost", wanted.name, settings=[disks], fix=fix
             )
-        elif (changed or machine.outdated) and not can.resizes:
-            sizes = ", ".join([*map(str, changed), *filter(None, [machine.outdated])])
+        elif (changed or outdated) and not can.resizes:
+            sizes = ", ".join([*map(str, changed), *filter(None, [outdated])])
             plan.note(f"{wanted.name}: {sizes}: this provider cannot resize machines")
-        elif changed or machine.outdated:
+        elif changed or outdated:
             running = only_grows(machine, wanted.machine)
             action = ResizeMachine(
-                wanted.name, machine.outdated, wanted.is_controlplane, running, can.calls("resize"), changed
+                wanted.name, outdated, wanted.is_controlplane, running, can.calls("resize"), changed
             )
             needs = _needs(turns, wanted, action.key, disturbing=not running)
             effect = "" if running else _effect(observed, wanted)

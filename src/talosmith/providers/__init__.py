@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talosmith.errors import Permanent
-from talosmith.model.providers import Lab, Libvirt, Metal
+from talosmith.model.providers import Lab, Libvirt, Metal, Proxmox
 
 if TYPE_CHECKING:
     from talosmith.desired.secrets_file import Secrets
@@ -32,6 +32,10 @@ def provider_for(cluster: Cluster, owner: Owner, secrets: Secrets | None) -> Pro
         from talosmith.providers.metal import metal_provider
 
         return metal_provider(cluster, section, owner, secrets)
+    if isinstance(section, Proxmox):
+        from talosmith.providers.proxmox import proxmox_provider
+
+        return proxmox_provider(cluster, section, owner, secrets)
     raise Permanent(
         f"provider `{section.name}` is not built yet",
         hint="use `metal` with machines that you create yourself, or `lab` to try things out",

@@ -40,7 +40,7 @@ class CreateMachine(OnNode):
         return ("machine:create", *self.host_calls)
 
     async def done(self, context: Context) -> bool:
-        return self.name in context.machines
+        return self.name in context.machines and not context.machines[self.name].unfinished
 
     async def run(self, context: Context, report: Report) -> None:
         wanted = context.node(self.name)
@@ -135,7 +135,8 @@ class ResizeMachine(OnNode):
                     )
                 context.check_lock()
                 context.machines[self.name] = await provider.resize(machine, wanted)
-            context.note(f"{self.name}: disks are larger; Talos grows its partitions at the next boot")
+            if any(one.name == "disk" for one in self.changed):
+                context.note(f"{self.name}: disks are larger; Talos grows its partitions at the next boot")
             return
         async with through_gate(context, self.name, "restart", self.controlplane, report):
             machine = await context.machine_now(self.name)
@@ -150,13 +151,14 @@ def fits(machine: Machine, wanted: MachineSpec) -> bool:
     """It has the size that it should have, as far as the inventory and the provider tell."""
     disks = not wanted.disks_mib or not machine.disks_mib or machine.disks_mib == wanted.disks_mib
     pairs = ((machine.cpu, wanted.cpu), (machine.ram_mib, wanted.ram_mib))
-    return not machine.outdated and disks and all(not found or not size or found == size for found, size in pairs)
+    outdated = machine.outdated or machine.outdated_running
+    return not outdated and disks and all(not found or not size or found == size for found, size in pairs)
 
 
 def only_grows(machine: Machine, wanted: MachineSpec) -> bool:
-    """Nothing but larger disks is asked for, and the provider can do that while it runs."""
+    """Nothing but larger disks and what else changes while it runs is asked for, and the provider can do that."""
     as_many = len(machine.disks_mib) == len(wanted.disks_mib)
-    return machine.grows and as_many and fits(replace(machine, disks_mib=()), wanted)
+    return machine.grows and as_many and fits(replace(machine, disks_mib=(), outdated_running=""), wanted)
 
 
 @dataclass(frozen=True, slots=True)

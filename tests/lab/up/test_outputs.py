@@ -147,6 +147,10 @@ def test_every_command_prints_what_its_schema_says(outputs: Outputs, tmp_path: P
         outputs("secrets init", "-i", new, output=output)
         outputs("import talconfig", str(TALCONFIG), "--into", imported, output=output)
         outputs("secrets import", "-i", imported, "--from", str(files / "new0" / "secrets.yaml"), output=output)
+        virtual, module = str(files / f"virtual{number}"), str(files / f"terraform{number}")
+        outputs("init", virtual, "--no-input", "--provider", "libvirt", output=output)
+        outputs("secrets init", "-i", virtual, output=output)
+        outputs("render terraform", "-i", virtual, "--out", module, output=output)
     assert outputs.seen == set(KINDS)
 
 

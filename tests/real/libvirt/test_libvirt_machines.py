@@ -15,10 +15,10 @@ from talosmith.errors import Permanent, Temporary
 from talosmith.model.providers import Libvirt
 from talosmith.model.secret import Secret
 from talosmith.providers.base import Known
+from talosmith.providers.images import Source, obtain
 from talosmith.providers.libvirt import store
 from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.domain import Link, read
-from talosmith.providers.libvirt.images import Source, obtain
 from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.storage import claimed, image_name, is_image

@@ -13,7 +13,7 @@ from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.services import Image
 from talosmith.providers.base import Finding
 from talosmith.providers.metal import MetalProvider
-from talosmith.providers.metal.neighbours import neighbours
+from talosmith.providers.network.neighbours import neighbours
 from talosmith.talos import Credentials, MaintenanceClient
 from tests.machine_specs import spec_of
 from tests.real.talos.cluster import Cluster

@@ -75,16 +75,16 @@ def test_validate_says_yes_on_stdout_and_warnings_on_stderr(talosmith: Talosmith
 
 def test_a_provider_that_is_not_built_fails_validate_and_what_works_with_machines(talosmith: Talosmith) -> None:
     for command in ("validate", "plan", "up", "status", "health", "doctor", "destroy"):
-        code, out, err = talosmith(command, "-i", EXAMPLES / "proxmox")
+        code, out, err = talosmith(command, "-i", EXAMPLES / "aws", "-e", "sandbox")
         assert (code, out) == (65, ""), command
-        assert "cluster.yaml:13:1: error: provider `proxmox` is not built yet\n" in err
+        assert "cluster.yaml:3:1: error: provider `aws` is not built yet\n" in err
         assert "fix: use `metal` with machines that you create yourself, or `lab` to try things out" in err
 
 
 def test_configs_of_a_provider_that_is_not_built_are_shown(talosmith: Talosmith) -> None:
-    code, out, err = talosmith("show", "-i", EXAMPLES / "proxmox")
-    assert code == 0 and "on proxmox" in out
-    assert "warning:" in err and "provider `proxmox` is not built yet" in err
+    code, out, err = talosmith("show", "-i", EXAMPLES / "aws", "-e", "sandbox")
+    assert code == 0 and "on aws" in out
+    assert "warning:" in err and "provider `aws` is not built yet" in err
 
 
 def test_plan_and_up_repeat_the_warnings_of_the_inventory(

@@ -14,6 +14,7 @@ import pytest
 from talosmith import load
 from talosmith.cli.app import run
 from talosmith.model import PROVIDERS
+from talosmith.model.providers import Proxmox
 from talosmith.providers.libvirt import default_network as libvirt_network
 from talosmith.providers.libvirt.default_network import address_in
 
@@ -40,6 +41,29 @@ def test_what_is_written_is_valid(provider: str, tmp_path: Path) -> None:
     assert text.startswith("# yaml-language-server: $schema=./.talosmith/cluster.schema.json\n")
     assert (tmp_path / "new" / ".talosmith" / "cluster.schema.json").exists()
     assert text.count("# renovate: datasource=") == 2
+
+
+def test_proxmox_with_every_comment_taken_at_its_word_is_valid(tmp_path: Path) -> None:
+    assert run(["init", str(tmp_path / "new"), "--no-input", "--provider", "proxmox", *FLAGS["proxmox"]]) == 0
+    path = tmp_path / "new" / "cluster.yaml"
+    text = path.read_text()
+    for key in ("token_id", "token_secret", "fingerprint", "boot"):
+        assert text.count(f"  # {key}: ") == 1
+        text = text.replace(f"  # {key}: ", f"  {key}: ")
+    path.write_text(text.replace("AA:BB:…", "AB" * 32))
+    section = load(tmp_path / "new").provider
+    assert isinstance(section, Proxmox)
+    assert (section.node, section.url, section.boot) == ("hydra", "https://192.168.1.10:8006", "image")
+    assert section.token_id == "talosmith@pve!cluster" and section.token_secret is not None
+
+
+def test_the_address_of_the_proxmox_host_is_left_to_it(tmp_path: Path) -> None:
+    for number, host in enumerate(("10", "21", "2", "200")):
+        flags = ["--provider", "proxmox", "--node-cidr", "192.168.1.0/24"]
+        url = ["--proxmox-url", f"https://192.168.1.{host}:8006"]
+        assert run(["init", str(tmp_path / str(number)), "--no-input", *flags, *url]) == 0
+        offset = 30 if number < 2 else 10
+        assert str(load(tmp_path / str(number)).nodes[0].ip) == f"192.168.1.{offset}"
 
 
 def test_nothing_is_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,4 +252,4 @@ def test_it_ends_with_the_next_command(
 def test_help_marks_providers_that_are_not_built(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init", "--help"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "lab, libvirt, metal; not built yet: configs only: proxmox, aws, docker" in said
+    assert "lab, libvirt, proxmox, metal; not built yet: configs only: aws, docker" in said

@@ -39,16 +39,15 @@ def test_errors_as_json_lines(arguments: list[str], capsys: pytest.CaptureFixtur
     assert found == {"level": "error", "msg": "no such option: --frob", "fix": "talosmith plan --help"}
 
 
-def test_notes_of_a_command_as_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["validate", "-i", str(EXAMPLES / "proxmox-inventory"), "--log-format", "json"]) == 65
+def test_notes_of_a_command_as_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    header = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\n"
+    (tmp_path / "cluster.yaml").write_text(header + "metal:\ncontrolplane: [{name: cp-1, ip: 10.0.0.10}]\n")
+    assert run(["validate", "-i", str(tmp_path), "--log-format", "json"]) == 65
     out, err = capsys.readouterr()
     first, second, last = [json.loads(line) for line in err.splitlines()]
     assert out == ""
-    assert (first["level"], "cluster.yaml:9:1: provider `proxmox` is not built yet" in first["msg"]) == (
-        "error",
-        True,
-    )
-    assert first["fix"].startswith("use `metal`")
+    assert (first["level"], "cluster.yaml:5:16: `cp-1`: no install disk" in first["msg"]) == ("error", True)
+    assert first["fix"].startswith("set `disk`")
     assert (second["level"], "no `network.node_cidr`" in second["msg"]) == ("info", True)
     assert last["msg"] == "the inventory cannot be used: 1 error, 1 note"
     assert run(["validate", "-i", str(EXAMPLES / "lab"), "--log-format", "json"]) == 0

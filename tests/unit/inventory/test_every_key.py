@@ -75,7 +75,6 @@ def test_each_entry_of_the_table_is_a_key() -> None:
 def test_a_provider_that_is_said_to_be_not_built_is_not(name: str, tmp_path: Path) -> None:
     """The day it is built, `built = False` has to go."""
     blocks = {
-        "proxmox": "network: {node_cidr: 10.0.0.0/24}\nproxmox: {node: pve}\n",
         "aws": "aws: {region: eu-west-1, azs: [eu-west-1a], domain: example.org}\n",
         "docker": "docker: {}\n",
     }

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from talosmith import Cluster, load
+from talosmith.inventory import check
 from talosmith.inventory.layouts.lab import lab_network_of
 from talosmith.inventory.layouts.proxmox import vmid_of
 from talosmith.inventory.numbers import mac_of, number_of
@@ -71,6 +72,69 @@ def test_vmids(make: Make) -> None:
     )
     assert [node.vmid for node in cluster.nodes] == [2000, 3000, 5000]
     assert vmid_of("alpha", 2000) == vmid_of("alpha", 2000) != vmid_of("beta", 2000)
+
+
+def test_machines_are_spread_over_the_hosts_by_their_numbers(make: Make) -> None:
+    provider = "network: {node_cidr: 10.0.0.0/24, vip: 10.0.0.5}\nproxmox: {hosts: [a, b, c]}\ncontrolplane: 3\n"
+    cluster = make(provider + "workers: {count: 5, overrides: {w-2: {host: a}}}\n")
+    assert [node.host for node in cluster.controlplanes] == ["a", "b", "c"]
+    assert [node.host for node in cluster.workers] == ["a", "a", "c", "a", "b"]
+    named = "workers:\n  - {name: gpu, ip: 10.0.0.50}\n"
+    alone, among = make(provider + named), make(provider + named + "  - {name: w-1}\n  - {name: w-8}\n")
+    assert alone.node("gpu").host == among.node("gpu").host in ("a", "b", "c")
+    assert [among.node(name).host for name in ("w-1", "w-8")] == ["a", "b"]
+    spread = {make(provider + named.replace("gpu", name)).node(name).host for name in ("gpu", "nas", "tpu", "db")}
+    assert len(spread) > 1
+
+
+def test_one_host_runs_all_machines_and_a_role_may_have_its_own(make: Make) -> None:
+    network = "network: {node_cidr: 10.0.0.0/24}\n"
+    cluster = make(network + "proxmox: {node: pve}\ncontrolplane: 1\nworkers: 2\n")
+    assert {node.host for node in cluster.nodes} == {"pve"}
+    cluster = make(network + "proxmox: {hosts: [a, b]}\ncontrolplane: 1\nworkers: {count: 3, host: b}\n")
+    assert [node.host for node in cluster.nodes] == ["a", "b", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    ("block", "source"),
+    [
+        ("proxmox: {node: pve}", "from proxmox.node"),
+        ("proxmox: {hosts: [pve]}", "derived: proxmox.hosts in turn, by the number in the name"),
+    ],
+)
+def test_the_origin_of_a_host(block: str, source: str, tmp_path: Path) -> None:
+    text = f"network: {{node_cidr: 10.0.0.0/24}}\n{block}\ncontrolplane: 1\nworkers: {{count: 1, host: pve}}\n"
+    (tmp_path / "cluster.yaml").write_text(HEADER + text)
+    found = {origin.name: (origin.value, origin.source) for origin in check(tmp_path).origins()}
+    assert found["nodes.cp-1.host"] == ("pve", source)
+    assert found["nodes.w-1.host"][1].endswith("cluster.yaml:7")
+
+
+def test_the_file_of_a_ca_is_relative_to_the_inventory_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    base = "network: {node_cidr: 10.0.0.0/24}\nproxmox: {node: pve, ca: certs/ca.pem}\ncontrolplane: 1\n"
+    texts = {
+        "base": HEADER + base,
+        "same": "extends: ../base\n",
+        "own": "extends: ../base\nproxmox: {ca: ../ca.pem}\n",
+        "fixed": "extends: ../base\nproxmox: {ca: /etc/ca.pem}\n",
+        "mine": "extends: ../base\nproxmox: {ca: ~/ca.pem}\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cluster.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path / "own")
+    found = {name: getattr(load(Path("..") / name).provider, "ca", None) for name in texts}
+    base_file = str(tmp_path / "base" / "certs" / "ca.pem")
+    assert found == {
+        "base": base_file,
+        "same": base_file,
+        "own": str(tmp_path / "ca.pem"),
+        "fixed": "/etc/ca.pem",
+        "mine": str(tmp_path / "home" / "ca.pem"),
+    }
 
 
 def test_a_role_and_a_node_speak_in_that_order(make: Make) -> None:

@@ -14,16 +14,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from talosmith.desired.outputs import seed_iso
 from talosmith.model.cluster import Role
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.providers import Libvirt
 from talosmith.model.resources import ResourceKey
 from talosmith.model.secret import Secret
-from talosmith.providers.libvirt import seed_iso
+from talosmith.providers.images import Source
 from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.domain import Domain, Link, read, render
 from talosmith.providers.libvirt.failures import Interrupted
-from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network, read_network, render_network
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.settings import LibvirtSettings

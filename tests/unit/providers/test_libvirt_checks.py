@@ -15,15 +15,17 @@ import pytest
 from talosmith.errors import Permanent
 from talosmith.model.providers import Libvirt
 from talosmith.providers.base import Finding
+from talosmith.providers.images import Source, obtain
+from talosmith.providers.images.checks import check_source
 from talosmith.providers.libvirt.capabilities import Capabilities
 from talosmith.providers.libvirt.connection import Host, libvirt
-from talosmith.providers.libvirt.images import Source, obtain
 from talosmith.providers.libvirt.machines import Machines
-from talosmith.providers.libvirt.network_checks import Wanted, check_addresses, check_forwarding
-from talosmith.providers.libvirt.preflight import _image, _kvm, _versions
+from talosmith.providers.libvirt.network_checks import check_forwarding
+from talosmith.providers.libvirt.preflight import _kvm, _versions
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.store import Store
 from talosmith.providers.libvirt.trial import Trial
+from talosmith.providers.network.checks import Wanted, check_addresses
 from tests.machine_specs import with_settings
 from tests.unit.providers.libvirt_harness import OWNER, TEST_DRIVER, LibvirtHarness
 
@@ -143,8 +145,8 @@ def test_an_image_with_another_checksum_is_found_out_before_the_start(tmp_path: 
     file = tmp_path / "talos.raw"
     file.write_bytes(b"\xeb\x63".ljust(4096, b"\0"))
     right = hashlib.sha256(file.read_bytes()).hexdigest()
-    assert _image(Source(str(file), f"sha256:{right}"), tmp_path / "cache").level == "ok"
-    wrong = _image(Source(str(file), f"sha256:{'0' * 64}"), tmp_path / "cache")
+    assert check_source(Source(str(file), f"sha256:{right}"), tmp_path / "cache").level == "ok"
+    wrong = check_source(Source(str(file), f"sha256:{'0' * 64}"), tmp_path / "cache")
     assert wrong.level == "error" and right in wrong.cause and "image_checksum" in wrong.fix
 
 
@@ -153,9 +155,9 @@ def test_an_image_that_was_fetched_before_needs_no_server(tmp_path: Path) -> Non
     file.write_bytes(b"\xeb\x63".ljust(4096, b"\0"))
     source = Source(str(file))
     obtain(source, tmp_path / "cache")
-    assert "fetched before" in _image(source, tmp_path / "cache").evidence
+    assert "fetched before" in check_source(source, tmp_path / "cache").evidence
     file.write_bytes(b"\xeb\x64".ljust(8192, b"\0"))
-    assert "fetched before" not in _image(source, tmp_path / "cache").evidence
+    assert "fetched before" not in check_source(source, tmp_path / "cache").evidence
 
 
 @pytest.fixture
@@ -175,13 +177,13 @@ def server() -> Iterator[str]:
 
 
 def test_an_image_that_cannot_be_had(server: str, tmp_path: Path) -> None:
-    there = _image(Source(f"{server}/talos.raw.xz"), tmp_path)
+    there = check_source(Source(f"{server}/talos.raw.xz"), tmp_path)
     assert there.level == "ok" and "no checksum is given" in there.evidence
-    missing = _image(Source(f"{server}/other.raw.xz"), tmp_path)
+    missing = check_source(Source(f"{server}/other.raw.xz"), tmp_path)
     assert missing.level == "error" and "answers 404" in missing.cause
-    unknown = _image(Source(f"{server}/other.raw.xz", schematic="customization: {}\n"), tmp_path)
+    unknown = check_source(Source(f"{server}/other.raw.xz", schematic="customization: {}\n"), tmp_path)
     assert unknown.level == "ok", "the factory makes it once it has the schematic"
-    silent = _image(Source("http://127.0.0.1:9/talos.raw.xz"), tmp_path)
+    silent = check_source(Source("http://127.0.0.1:9/talos.raw.xz"), tmp_path)
     assert silent.level == "warning" and "libvirt.image" in silent.fix
 
 

@@ -13,13 +13,14 @@ import pytest
 from talosmith import load
 from talosmith.desired import target
 from talosmith.desired.nocloud import iso
+from talosmith.desired.outputs import seed_iso
 from talosmith.errors import Permanent, TalosmithError, Temporary
 from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.secret import Secret
 from talosmith.providers import provider_for
-from talosmith.providers.libvirt import LibvirtProvider, connection, seed_iso
-from talosmith.providers.libvirt.changes import needs_restart, refuse_less
+from talosmith.providers.libvirt import LibvirtProvider, connection
 from talosmith.providers.libvirt.networks import Network
+from talosmith.providers.sizes import needs_restart, refuse_less
 from talosmith.steps import first_config
 from talosmith.steps.first_config import _console
 from talosmith.steps.machines import ResizeMachine

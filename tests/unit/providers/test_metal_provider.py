@@ -13,8 +13,8 @@ from talosmith.model.cluster import Node
 from talosmith.providers.base import Finding
 from talosmith.providers.metal import MetalProvider
 from talosmith.providers.metal.findings import finding_of
-from talosmith.providers.metal.peek import PORT, Peek, peek
 from talosmith.providers.metal.provider import _place
+from talosmith.providers.network.peek import PORT, Peek, peek
 from talosmith_lab import configure
 from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.lab.lab_worlds import Configs

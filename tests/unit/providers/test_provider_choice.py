@@ -21,7 +21,6 @@ STATIC = "network: {node_cidr: 10.0.0.0/24}\n"
 LIBVIRT = "libvirt: {}\ncontrolplane: 1\n"
 METAL = "metal:\ncontrolplane: [{name: cp-1, disk: /dev/sda, interface: eno1}]\n"
 NOT_YET = {
-    "proxmox": STATIC + "proxmox: {url: 'https://10.0.0.2:8006', node: pve}\ncontrolplane: 1\n",
     "aws": "aws: {region: eu-west-1, azs: [eu-west-1a], domain: example.org}\ncontrolplane: 1\n",
     "docker": "docker: {}\ncontrolplane: 1\n",
 }

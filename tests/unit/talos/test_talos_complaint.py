@@ -15,7 +15,7 @@ import pytest
 from talosmith.desired import pki
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.certificate_file import show_certificate
-from talosmith.providers.metal.peek import peek
+from talosmith.providers.network.peek import peek
 from talosmith.talos import Limits, MaintenanceClient, NotInMaintenance, NotTrusted, TalosClient
 from talosmith.talos.grpc import connecting
 from tests.lab.lab_worlds import quick_bundle

@@ -44,7 +44,9 @@ class AwsLayout(Layout[Aws]):
         fix = "set `aws.domain` (the API is then at k8s.<domain>) or `network.endpoint`"
         return error(("aws",), "the Kubernetes API has no DNS name", fix=fix)
 
-    def place(self, name: str, zone: str | None, path: Path, node_cidr: IpNetwork | None) -> Placement | Finding:
+    def place(
+        self, name: str, zone: str | None, host: str | None, path: Path, node_cidr: IpNetwork | None
+    ) -> Placement | Finding:
         zones = self.section.azs
         chosen = zone or zones[((number_of(name) or 1) - 1) % len(zones)]
         if chosen not in zones:

@@ -39,7 +39,7 @@ class Layout(Generic[Section]):
         tuple[Callable[[Any, Resolved], Iterator[Finding]], ...]
     ] = ()  # methods that check the provider's limits
     # How values are derived that the inventory does not set; `{numbered}`: by the number or the hash of the name.
-    origins: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    origins: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, section: Section) -> None:
         self.section = section
@@ -56,8 +56,10 @@ class Layout(Generic[Section]):
         """The host of the Kubernetes API; empty: the VIP, or the only control plane."""
         return ""
 
-    def place(self, name: str, zone: str | None, path: Path, node_cidr: IpNetwork | None) -> Placement | Finding:
-        """The placement of the node `name` at `path` of the inventory, in the zone it sets."""
+    def place(
+        self, name: str, zone: str | None, host: str | None, path: Path, node_cidr: IpNetwork | None
+    ) -> Placement | Finding:
+        """The placement of the node `name` at `path` of the inventory, in the zone or on the host it sets."""
         return Placement(node_cidr)
 
     def instance_type(self, role: Role) -> str | None:

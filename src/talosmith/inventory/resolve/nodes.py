@@ -117,7 +117,7 @@ class _Maker:
 
     def node(self, name: str, path: Path, values: dict[str, Any], patches: tuple[Patch, ...]) -> Node | None:
         network, layout = self.network, self.layout
-        placement = layout.place(name, values.get("az"), path, network.node_cidr)
+        placement = layout.place(name, values.get("az"), values.get("host"), path, network.node_cidr)
         if isinstance(placement, Finding):
             self.findings.append(placement)
             return None

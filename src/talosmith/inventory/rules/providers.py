@@ -9,7 +9,7 @@ from talosmith.inventory.layouts import LAYOUTS
 from talosmith.inventory.resolve import GROUP, Resolved
 from talosmith.model.providers import PROVIDERS
 
-_SETTINGS = ("vmid", "fingerprint", "instance_type", "az", "extra_disks", "cpu", "ram")
+_SETTINGS = ("vmid", "fingerprint", "instance_type", "az", "host", "extra_disks", "cpu", "ram")
 
 
 def one_provider(resolved: Resolved) -> Iterator[Finding]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-
-from talosmith.desired import nocloud
-from talosmith.desired.images import Schematic
 from talosmith.desired.machine.node import image_of
-from talosmith.desired.outputs import seed_networks
+from talosmith.desired.outputs import seed_iso, seed_networks
 from talosmith.desired.target import machine_spec
 from talosmith.errors import Permanent
 from talosmith.model.cluster import Cluster
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.providers import Libvirt
 from talosmith.model.secret import Secret
+from talosmith.providers.images import Source
+from talosmith.providers.images.factory import factory_source
 from talosmith.providers.libvirt.connection import Host
-from talosmith.providers.libvirt.images import Source
 from talosmith.providers.libvirt.networks import Network, wanted
 from talosmith.providers.libvirt.provider import LibvirtProvider
 from talosmith.providers.libvirt.settings import LibvirtSettings
@@ -38,25 +35,12 @@ def libvirt_provider(cluster: Cluster, section: Libvirt, owner: Owner) -> Libvir
         if section.image:
             return Source(section.image, section.image_checksum or "")
         request = image_of(spec.node, spec.talos_version, section.platform)
-        schematic = "" if request.schematic else Schematic(request.extensions, request.kernel_args).to_text()
-        place = request.url(request.disk_image)
-        label = "-".join([*place.split("/")[-2:], hashlib.sha256(place.encode()).hexdigest()[:8]])
-        return Source(place, section.image_checksum or "", schematic, f"https://{request.factory}/schematics", label)
+        return factory_source(request, section.image_checksum or "", "libvirt.image")
 
     vip = str(cluster.network.vip or "")
     sources = tuple(dict.fromkeys(image(machine_spec(cluster, node)) for node in cluster.nodes))
     settings = LibvirtSettings(section, seed, image, _network(cluster, section, owner), vip=vip, sources=sources)
     return LibvirtProvider(owner, Host(section.uri), settings)
-
-
-def seed_iso(name: str, config: Secret | None, networks: list[nocloud.SeedNetwork]) -> bytes:
-    """Without a config the machine waits for one, but already at its own address."""
-    if config is not None:
-        return nocloud.iso(nocloud.seed(name, config.reveal(), networks))
-    files = {nocloud.META_DATA: nocloud.meta_data(name).encode()}
-    if networks:
-        files[nocloud.NETWORK_CONFIG] = nocloud.network_config(networks).encode()
-    return nocloud.iso(files)
 
 
 def _network(cluster: Cluster, section: Libvirt, owner: Owner) -> Network | None:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-import httpx2
 
 from talosmith.errors import TalosmithError
 from talosmith.model.machines import MachineSpec
 from talosmith.providers.base import Finding
+from talosmith.providers.images.checks import check_source
 from talosmith.providers.libvirt.capabilities import capabilities
 from talosmith.providers.libvirt.connection import Host, found, libvirt
-from talosmith.providers.libvirt.images import Source, peek, prove
-from talosmith.providers.libvirt.network_checks import Wanted, check_addresses, check_forwarding, check_network
+from talosmith.providers.libvirt.network_checks import check_forwarding, check_network
 from talosmith.providers.libvirt.settings import LibvirtSettings
 from talosmith.providers.libvirt.store import Store
 from talosmith.providers.libvirt.trial import Trial, Trials
+from talosmith.providers.network.checks import check_addresses, wanted_addresses
 from talosmith.tasks import in_thread
 
 _GIB = 2**30
@@ -27,7 +25,6 @@ _ROOM_PER_MACHINE = 2 * _GIB  # what a thin disk grows by at least, in its first
 _EMULATED = "machines are emulated, ten times slower and more"
 _SWITCH_ON = "switch virtualisation on in the host's firmware, or nested virtualisation on the host below it"
 _SLOW = 2.0  # seconds for a firmware; KVM takes a tenth of one
-_TALOS, _KUBERNETES = 50000, 6443  # ports of the APIs
 
 
 async def look(
@@ -41,10 +38,8 @@ async def look(
     except TalosmithError as problem:
         return [Finding(level="error", check="libvirt", cause=str(problem), evidence=host.uri, fix=problem.hint)]
     for source in dict.fromkeys(settings.image(spec) for spec in specs):
-        findings.append(await in_thread(partial(_image, source, settings.cache)))
-    wanted = [Wanted(str(spec.ip), _TALOS, spec.name) for spec in specs]
-    if settings.vip and specs and first:
-        wanted.append(Wanted(settings.vip, _KUBERNETES, "the VIP"))
+        findings.append(await in_thread(partial(check_source, source, settings.cache)))
+    wanted = wanted_addresses(specs, settings.vip if first else "")
     findings.append(await check_addresses(wanted, [spec.mac for spec in specs]))
     return findings
 
@@ -173,27 +168,3 @@ def _memory(connection: Any, specs: Sequence[MachineSpec]) -> Finding:
         cause = "the machines would need memory that others use"
         return Finding(level="warning", check="memory", cause=cause, evidence=evidence, fix=fix)
     return Finding(level="ok", check="memory", evidence=evidence)
-
-
-def _image(source: Source, cache: Path | None) -> Finding:
-    try:
-        if peek(source, cache):
-            return Finding(level="ok", check="image", evidence=f"{source.place}, fetched before")
-        if not source.is_url:
-            prove(source)
-            return Finding(level="ok", check="image", evidence=source.place)
-    except TalosmithError as problem:
-        return Finding(level="error", check="image", cause=str(problem), evidence=source.place, fix=problem.hint)
-    try:
-        answer = httpx2.head(source.place, follow_redirects=True, timeout=10.0)
-    except httpx2.HTTPError as problem:
-        return Finding(
-            level="warning", check="image", cause=f"the image cannot be reached: {problem}", evidence=source.place,
-            fix="without a way to the internet set `libvirt.image` to a file on this computer",
-        )  # fmt: skip
-    if answer.status_code >= 400 and not source.schematic:
-        fix = "check `libvirt.image` in the inventory"
-        cause = f"the image's server answers {answer.status_code}"
-        return Finding(level="error", check="image", cause=cause, evidence=source.place, fix=fix)
-    proof = "" if source.checksum else "; no checksum is given, so TLS alone vouches for it"
-    return Finding(level="ok", check="image", evidence=source.place + proof)

@@ -17,12 +17,12 @@ from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec
 from talosmith.model.secret import Secret
 from talosmith.providers.base import Finding, HostCalls, Known
+from talosmith.providers.images import Image
 from talosmith.providers.libvirt import calls, changes
 from talosmith.providers.libvirt.capabilities import Capabilities, capabilities
 from talosmith.providers.libvirt.connection import Host, found, libvirt
 from talosmith.providers.libvirt.domain import Domain, Link, read, render
 from talosmith.providers.libvirt.failures import GONE, NO_SUPPORT, NOT_NOW, code_of
-from talosmith.providers.libvirt.images import Image
 from talosmith.providers.libvirt.machines import Machines, each, gone
 from talosmith.providers.libvirt.preflight import look
 from talosmith.providers.libvirt.resources import LibvirtResources
@@ -31,6 +31,7 @@ from talosmith.providers.libvirt.storage import Names, listed
 from talosmith.providers.libvirt.store import Store, delete_volume
 from talosmith.providers.libvirt.trial import Trials
 from talosmith.providers.progress import report_progress
+from talosmith.providers.sizes import needs_restart, refuse_less
 from talosmith.tasks import shielded
 from talosmith.waiting import poll
 
@@ -143,8 +144,8 @@ class LibvirtProvider:
 
     async def resize(self, machine: Machine, spec: MachineSpec) -> Machine:
         before = await self._host.do(f"look at {machine.name}", lambda one: self._machines.described(one, machine))
-        changes.refuse_less(before, spec)
-        if changes.needs_restart(before, spec):
+        refuse_less(before, spec)
+        if needs_restart(before, spec):
             await self._shut_down(machine)
         await self._host.do(f"change {machine.name}", lambda one: self._resize(one, machine, spec))
         await self.power(machine, True)

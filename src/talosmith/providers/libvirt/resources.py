@@ -16,8 +16,8 @@ from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec, Setting, changed_settings
 from talosmith.providers.base import Known
+from talosmith.providers.images import Image, Source, obtain, peek
 from talosmith.providers.libvirt.connection import Host, found, libvirt
-from talosmith.providers.libvirt.images import Image, Source, obtain, peek
 from talosmith.providers.libvirt.machines import each
 from talosmith.providers.libvirt.networks import read_network, render_network
 from talosmith.providers.libvirt.settings import LibvirtSettings

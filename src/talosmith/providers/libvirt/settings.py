@@ -9,7 +9,7 @@ from pathlib import Path
 from talosmith.model.machines import MachineSpec
 from talosmith.model.providers import Libvirt
 from talosmith.model.secret import Secret
-from talosmith.providers.libvirt.images import Source
+from talosmith.providers.images import Source
 from talosmith.providers.libvirt.networks import Network
 
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import Owner
+from talosmith.providers.images import Image
 from talosmith.providers.libvirt.connection import Host, chunks, found, libvirt
 from talosmith.providers.libvirt.failures import GONE, NOT_NOW, VOLUME_EXISTS, code_of
-from talosmith.providers.libvirt.images import Image
 from talosmith.providers.libvirt.storage import (
     FILE_POOLS,
     Names,

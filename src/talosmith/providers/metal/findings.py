@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from talosmith.model.machines import MachineSpec
 from talosmith.providers.base import Finding
-from talosmith.providers.metal.peek import PORT, Peek, Who
+from talosmith.providers.network.peek import PORT, Peek, Who
 
 # The cause, and what to do about it.
 _WRONG: Mapping[Who, tuple[str, str]] = {

@@ -18,15 +18,13 @@ from talosmith.model.secret import Secret
 from talosmith.model.values import IpNetwork
 from talosmith.providers.base import NO_HOST_CALLS, Finding
 from talosmith.providers.metal.findings import finding_of
-from talosmith.providers.metal.neighbours import at, call_out, neighbours
-from talosmith.providers.metal.peek import Peek, answers, peek
+from talosmith.providers.network.neighbours import at, neighbours
+from talosmith.providers.network.peek import Peek, answers, peek
+from talosmith.providers.network.places import called_out
 from talosmith.tasks import together
-from talosmith.waiting import poll
 
 T = TypeVar("T")
 _AT_ONCE = 64
-_ANSWERS_COME = 1.0  # seconds after calling out until the last machine has answered
-_LOOK_AGAIN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +109,9 @@ class MetalProvider:
         places = await _each(nodes, lambda node: _place(node, answered[node.name], table))
         lost = [node for node in nodes if node.mac and not places[node.name].safe]
         if lost and self._search is not None:
-            table = await self._called_out(self._search, [node.mac for node in lost if node.mac], table)
+            table = await called_out(self._search, [node.mac for node in lost if node.mac], table)
             places |= await _each(lost, lambda node: _place(node, answered[node.name], table))
         return places
-
-    async def _called_out(self, network: IpNetwork, macs: Sequence[str], before: dict[str, str]) -> dict[str, str]:
-        """The table after every address of the network was probed; earlier entries may be out of date."""
-        await call_out(network)
-
-        async def all_answered() -> bool:
-            table = neighbours()
-            return all(at(mac, table) != at(mac, before) for mac in macs)
-
-        await poll(all_answered, every=_LOOK_AGAIN, limit=_ANSWERS_COME)
-        return neighbours()
 
     async def _peek(self, place: _Found) -> Peek:
         return await peek(place.addresses[0], authority=self._authority)

@@ -28,6 +28,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "secrets rekey": ("Recipients",),
     "render configs": ("MachineConfigs", "Written"),
     "render nocloud": ("Written",),
+    "render terraform": ("Written",),
     "render image": ("Images",),
     "kubeconfig": ("ClientFile",),
     "talosconfig": ("ClientFile",),

@@ -18,13 +18,14 @@ from talosmith.errors import Permanent
 
 _QCOW2 = b"QFI\xfb"
 _HEADER = 512
+_ISO_AT, _ISO = 0x8001, b"CD001"  # the first volume descriptor
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
     path: str
     digest: str  # SHA-256 of what is in it, unpacked
-    format: str  # raw or qcow2
+    format: str  # raw, qcow2 or iso
     length: int  # bytes of the file
     capacity: int  # bytes of the disk that it is
 
@@ -48,14 +49,18 @@ class ImageCache:
             return None
         return image
 
-    def keep(self, key: str, file: Path) -> Image:
+    def keep(self, key: str, file: Path, *, iso: bool = False) -> Image:
         """Note `file` for `key`, moved into the cache if it was made there; a user's own file stays in place."""
         with file.open("rb") as reading:
             header = reading.read(_HEADER)
-        if not header.strip(b"\0"):
+            reading.seek(_ISO_AT)
+            is_iso = reading.read(len(_ISO)) == _ISO
+        if iso and not is_iso:
+            raise Permanent(f"{file.name} is no ISO", hint="set `iso` of the provider to one that boots Talos")
+        if not iso and not header.strip(b"\0"):
             raise Permanent(
                 f"{file.name} is no disk image: its first sector is empty",
-                hint="set `libvirt.image` to one that boots",
+                hint="set `image` of the provider to one that boots",
             )
         state = _state(file)  # before the digest: a file that changes meanwhile does not match its note
         digest = digest_of(file)
@@ -69,7 +74,7 @@ class ImageCache:
         image = Image(
             path=str(path),
             digest=digest,
-            format="qcow2" if is_qcow2 else "raw",
+            format="iso" if iso else "qcow2" if is_qcow2 else "raw",
             length=length,
             capacity=int.from_bytes(header[24:32], "big") if is_qcow2 else length,
         )

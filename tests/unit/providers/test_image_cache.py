@@ -11,8 +11,8 @@ import httpx2
 import pytest
 
 from talosmith.errors import Permanent, Temporary
-from talosmith.providers.libvirt import image_cache
-from talosmith.providers.libvirt.images import Source, obtain, peek
+from talosmith.providers.images import Source, obtain, peek
+from talosmith.providers.images import cache as image_cache
 
 CONTENT = b"boots".ljust(512, b"\1") + bytes(1024 * 1024) + b"end"
 CHANGED = CONTENT.replace(b"end", b"bad")

@@ -1,4 +1,4 @@
-"""The disk image that machines start from: fetched once, proven, unpacked, and kept by the hash of what is in it.
+"""The image that machines start from: fetched once, proven, unpacked, and kept by the hash of what is in it.
 
 What is in the cache is whole: files get their names only after the last byte is written and the checksum was right.
 """
@@ -19,9 +19,9 @@ import httpx2
 
 from talosmith import files
 from talosmith.errors import Permanent, Temporary
-from talosmith.providers.libvirt.image_cache import Image as Image
-from talosmith.providers.libvirt.image_cache import ImageCache, digest_of
-from talosmith.providers.libvirt.unpacking import Room, unpack
+from talosmith.providers.images.cache import Image as Image
+from talosmith.providers.images.cache import ImageCache, digest_of
+from talosmith.providers.images.unpacking import Room, unpack
 from talosmith.providers.progress import counting
 from talosmith.tasks import stop_if_cancelled
 
@@ -38,6 +38,8 @@ class Source:
     schematic: str = ""
     schematic_url: str = ""
     label: str = ""
+    setting: str = "libvirt.image"  # the inventory's key that names another image
+    iso: bool = False  # else a disk image
 
     @property
     def name(self) -> str:
@@ -64,7 +66,8 @@ def obtain(source: Source, folder: Path | None = None, *, transport: Any = None)
             return known
         with tempfile.TemporaryDirectory(prefix="part-", dir=folder) as scratch:
             fetched, unpacked = _fetched(source, Path(scratch), transport), Path(scratch) / "unpacked"
-            return cache.keep(key, unpacked if unpack(fetched, unpacked) else fetched)
+            file = unpacked if unpack(fetched, unpacked) else fetched
+            return cache.keep(key, file, iso=source.iso)
 
 
 def peek(source: Source, folder: Path | None = None) -> Image | None:
@@ -76,14 +79,14 @@ def prove(source: Source, file: Path | None = None) -> Path:
     """The file, if it is the one that the inventory means. `file`: where it was fetched to."""
     target = file or Path(source.place).expanduser()
     if not target.is_file():
-        raise Permanent(f"there is no image {target}", hint="set `libvirt.image` to a file or URL that is there")
+        raise Permanent(f"there is no image {target}", hint=f"set `{source.setting}` to a file or URL that is there")
     if source.checksum:
         kind, _, wanted = source.checksum.partition(":")
         found = digest_of(target, kind)
         if found != wanted:
             raise Permanent(
                 f"the image {source.place} is not the one that the inventory means: its {kind} is {found}",
-                hint="if that is right, write it to `libvirt.image_checksum`; it is of the file as it is served",
+                hint=f"if that is right, write it to `{_checksum_key(source)}`; it is of the file as it is served",
             )
     return target
 
@@ -116,11 +119,12 @@ def _download(source: Source, target: Path, transport: Any) -> None:
         problem = f"{refused.request.url} answers {status}"
         if status >= 500 or status == 429:
             raise Temporary(problem, hint="the server has a problem of its own", retry_after=10.0) from None
-        raise Permanent(problem, hint="check `libvirt.image`, `talos_version` and `image` in the inventory") from None
+        hint = f"check `{source.setting}`, `talos_version` and `image` in the inventory"
+        raise Permanent(problem, hint=hint) from None
     except httpx2.HTTPError as problem:
         raise Temporary(
             f"the image {source.place} cannot be fetched: {problem}",
-            hint="without a way to the internet set `libvirt.image` to a file on this computer",
+            hint=f"without a way to the internet set `{source.setting}` to a file on this computer",
             retry_after=5.0,
         ) from None
 
@@ -130,8 +134,12 @@ def _must_be_provable(source: Source, answer: httpx2.Response) -> None:
     if answer.url.scheme != "https" and not source.checksum:
         raise Permanent(
             f"nothing proves that {answer.url} is the right image: plain http can be changed on its way",
-            hint="set `libvirt.image` to a place with https, or `libvirt.image_checksum`",
+            hint=f"set `{source.setting}` to a place with https, or `{_checksum_key(source)}`",
         )
+
+
+def _checksum_key(source: Source) -> str:
+    return f"{source.setting.partition('.')[0]}.image_checksum"
 
 
 def _length(answer: httpx2.Response) -> int:
@@ -141,7 +149,7 @@ def _length(answer: httpx2.Response) -> int:
 
 def _key(source: Source) -> str:
     """A file of the user's is another one when it was changed."""
-    parts = [source.place, source.checksum]
+    parts = [source.place, source.checksum, *(["iso"] if source.iso else [])]
     if not source.is_url:
         try:
             state = Path(source.place).expanduser().stat()

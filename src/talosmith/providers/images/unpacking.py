@@ -40,7 +40,7 @@ class Room:
         if self._size > MAX_IMAGE:
             raise Permanent(
                 f"{self._failed}: larger than the limit of {MAX_IMAGE / GIB:g} GiB",
-                hint="set `libvirt.image` to a Talos disk image",
+                hint="set `image` of the provider to a Talos disk image",
             )
         if on_disk and shutil.disk_usage(self._folder).free - on_disk < MIN_FREE:
             raise Permanent(
@@ -91,7 +91,7 @@ def _decompressor(kind: str) -> Callable[[], Any]:
     except ImportError:
         raise Permanent(
             "the image is packed with zstd, and there is nothing here to unpack it",
-            hint="pip install 'talosmith[libvirt]', or unpack it yourself and set `libvirt.image` to the file",
+            hint="pip install zstandard, or unpack it yourself and set `image` of the provider to the file",
         ) from None
     return lambda: _Zstandard(zstandard)
 

@@ -15,9 +15,8 @@ import pytest
 import zstandard
 
 from talosmith.errors import Permanent
-from talosmith.providers.libvirt import unpacking
-from talosmith.providers.libvirt.images import Source, obtain
-from talosmith.providers.libvirt.unpacking import unpack
+from talosmith.providers.images import Source, obtain, unpacking
+from talosmith.providers.images.unpacking import unpack
 
 pytestmark = pytest.mark.slow
 
@@ -96,7 +95,7 @@ def test_a_bomb_is_not_unpacked(packing: str, tmp_path: Path, monkeypatch: pytes
         assert tracemalloc.get_traced_memory()[1] < 64 * MIB  # 256 MiB and more if unpacked at once
     finally:
         tracemalloc.stop()
-    assert "libvirt.image" in refused.value.hint
+    assert "`image` of the provider" in refused.value.hint
     assert left(tmp_path) == []
 
 

@@ -15,7 +15,7 @@ import zstandard
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.providers import progress
-from talosmith.providers.libvirt.images import Source, obtain
+from talosmith.providers.images import Source, obtain
 from talosmith.providers.progress import reporting_to
 
 CONTENT = b"boots".ljust(512, b"\1") + bytes(3 * 1024 * 1024) + b"end"

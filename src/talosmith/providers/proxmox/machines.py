@@ -1,0 +1,166 @@
+"""Looking for a cluster's machines: by the tag and the line in the description, never by name or VMID alone.
+
+A VM that is being created has neither yet. One with a VMID of the inventory that a task of our token is making is
+listed as unfinished; whoever changes or deletes it waits for the end of that task, and then looks whose it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from talosmith.errors import Permanent
+from talosmith.model.machines import Machine, MachineSpec, Owner, Power
+from talosmith.providers.proxmox import options
+from talosmith.providers.proxmox.addresses import Addresses
+from talosmith.providers.proxmox.client import ProxmoxClient
+from talosmith.providers.proxmox.lookup import Lookup, Row
+from talosmith.providers.proxmox.marker import TEMPLATE_TAG, owner_tag
+from talosmith.providers.proxmox.settings import ProxmoxSettings
+from talosmith.providers.proxmox.tasks import makes_vms
+from talosmith.providers.proxmox.vm import SEED_DRIVE, Vm
+from talosmith.providers.proxmox.volumes import seed_prefix
+
+_ROUNDED = 4  # MiB: LVM makes disks a little larger
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    client: ProxmoxClient
+    owner: Owner
+    settings: ProxmoxSettings
+    lookup: Lookup
+    addresses: Addresses
+
+    async def list(self) -> list[Machine]:
+        rows = [row for row in await self.lookup.rows() if self._may_be_ours(row)]
+        found = await asyncio.gather(*map(self._machine_of, rows))
+        return sorted((one for one in found if one is not None), key=lambda one: one.name)
+
+    async def renamed(self) -> dict[str, tuple[str, ...]]:
+        """By cluster name: VMs with this cluster's id and another cluster name."""
+        found: dict[str, tuple[str, ...]] = {}
+        for row in await self.lookup.rows():
+            if owner_tag(self.owner) in row.tags:
+                vm = await self.lookup.vm(row.host, row.vmid)
+                if vm is not None and vm.marker.is_machine and (name := self.owner.former_name(vm.marker.tags)):
+                    found[name] = (*found.get(name, ()), vm.marker.node)
+        return found
+
+    def _may_be_ours(self, row: Row) -> bool:
+        """By tag; or made half way: with a VMID of the inventory, or a clone that has the tags of its template."""
+        if row.is_template:
+            return False
+        return owner_tag(self.owner) in row.tags or row.vmid in self.settings.vmids or TEMPLATE_TAG in row.tags
+
+    async def _machine_of(self, row: Row) -> Machine | None:
+        vm = await self.lookup.vm(row.host, row.vmid, live=True)
+        if vm is None or vm.is_template:
+            return None
+        if vm.marker.is_of(self.owner):
+            return await self.described(vm)
+        if vm.being_made and vm.vmid in self.settings.vmids and await makes_vms(self.client, vm.host):
+            return self.in_the_making(vm)
+        return None
+
+    def in_the_making(self, vm: Vm) -> Machine:
+        """Whose it will be is not in its config yet."""
+        spec = self.settings.specs[self.settings.vmids[vm.vmid]]
+        tags = self.owner.tags(spec.name, spec.role)
+        return Machine(id=f"{vm.vmid}/", name=spec.name, role=spec.role, power="off", unfinished=True, tags=tags)
+
+    def is_ours(self, vm: Vm) -> bool:
+        """Both signs; the tag comes last to a clone."""
+        marker = vm.marker
+        return marker.is_of(self.owner) and (owner_tag(self.owner) in vm.tags or marker.unfinished)
+
+    async def described(self, vm: Vm, power: Power | None = None) -> Machine:
+        """`vm`: with live values."""
+        marker, spec = vm.marker, self.settings.specs.get(vm.marker.node)
+        state = power or await self.lookup.power(vm.host, vm.vmid)
+        unfinished = marker.unfinished or vm.being_made or not self.is_ours(vm)
+        running, restart = self._outdated(vm, spec) if spec is not None and not unfinished else ("", "")
+        return Machine(
+            id=vm.id,
+            name=marker.node,
+            role=marker.role,
+            power=state,
+            addresses=await self.addresses.of(vm, spec, state),
+            cpu=vm.cpu,
+            ram_mib=vm.ram_mib,
+            disks_mib=_sizes(vm, spec),
+            seeded=seed_prefix(self.owner) in vm.media(SEED_DRIVE),
+            unfinished=unfinished,
+            outdated=restart,
+            outdated_running=running,
+            grows=True,
+            tags=marker.tags,
+        )
+
+    def _outdated(self, vm: Vm, spec: MachineSpec) -> tuple[str, str]:
+        """What differs from the inventory besides sizes: changed while the machine runs, or with a restart."""
+        section, there = self.settings.section, vm.interface
+        link = (there.get("bridge", ""), there.get("tag", ""))
+        wanted = (section.bridge, str(section.vlan or ""))
+        running, restart = [], []
+        if link != wanted:
+            running.append(f"network from {_link(*link)} to {_link(*wanted)}")
+        tags, now = options.tags(self.settings, self.owner, spec), tuple(sorted({tag.lower() for tag in vm.tags}))
+        if not set(tags) <= set(now):
+            running.append(f"tags from {', '.join(now)} to {', '.join(tags)}")
+        if bool(int(vm.config.get("onboot") or 0)) != section.autostart:
+            running.append(f"autostart from {_onoff(not section.autostart)} to {_onoff(section.autostart)}")
+        order = options.start_order(self.settings, spec)
+        if order is not None and f"order={order}" not in str(vm.config.get("startup", "")).split(","):
+            running.append(f"start order from {vm.config.get('startup', 'none')} to order={order}")
+        if spec.mac and there.get("mac") != spec.mac.lower():
+            restart.append(f"MAC address from {there.get('mac', 'none')} to {spec.mac.lower()}")
+        if (cpu := str(vm.config.get("cpu", "kvm64"))) != section.cpu_type:
+            restart.append(f"CPU type from {cpu} to {section.cpu_type}")
+        return "; ".join(running), "; ".join(restart)
+
+    # For who is going to change a machine
+
+    async def ours(self, machine: Machine) -> Vm | None:
+        """The VM of this very machine, if it exists and is this cluster's; wherever it runs now."""
+        number, _, uuid = machine.id.partition("/")
+        if not number.isdigit():
+            return None
+        host = await self.lookup.host_of(int(number)) or self._expected_host(machine.name)
+        vm = await self.lookup.vm(host, int(number)) if host else None
+        if vm is None or not vm.marker.is_of(self.owner):
+            return None
+        return vm if not uuid or uuid == vm.uuid else None
+
+    def _expected_host(self, name: str) -> str:
+        spec = self.settings.specs.get(name)
+        return self.settings.host(spec) if spec is not None else ""
+
+    async def must_be_ours(self, machine: Machine) -> Vm:
+        vm = await self.ours(machine)
+        if vm is None or not self.is_ours(vm):
+            raise gone(machine.name)
+        return vm
+
+
+def _sizes(vm: Vm, spec: MachineSpec | None) -> tuple[int, ...]:
+    """Storages round sizes up; that is no difference to what was asked for."""
+    wanted = spec.disks_mib if spec is not None else ()
+    return tuple(
+        wanted[number]
+        if number < len(wanted) and wanted[number] <= disk.mib < wanted[number] + _ROUNDED
+        else disk.mib
+        for number, disk in enumerate(vm.disks)
+    )
+
+
+def _link(bridge: str, vlan: str) -> str:
+    return f"bridge {bridge or 'none'}{f' VLAN {vlan}' if vlan else ''}"
+
+
+def _onoff(value: bool) -> str:
+    return "on" if value else "off"
+
+
+def gone(name: str) -> Permanent:
+    return Permanent(f"the machine {name!r} is gone", hint="plan again: Proxmox has changed meanwhile")

@@ -1,0 +1,158 @@
+"""A look at Proxmox VE before anything is made there: each thing that would fail later, with its cause and its fix.
+
+First whether there is an answer, a certificate that is trusted and a token that is accepted: without them nothing
+else can be said. Then all the rest. A refused token costs three seconds, so it is asked for once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from talosmith.errors import TalosmithError, Temporary
+from talosmith.model.machines import MachineSpec
+from talosmith.providers.base import Finding
+from talosmith.providers.network.checks import check_addresses, wanted_addresses
+from talosmith.providers.proxmox import privileges
+from talosmith.providers.proxmox.checks import (
+    Seen,
+    check_boot,
+    check_bridge,
+    check_cpu,
+    check_hosts,
+    check_memory,
+    check_pool,
+    check_storages,
+    check_vmids,
+)
+from talosmith.providers.proxmox.client import ProxmoxClient, path
+from talosmith.providers.proxmox.failures import Denied, NotTrusted, Refused
+from talosmith.providers.proxmox.machines import Machines
+from talosmith.providers.proxmox.settings import ProxmoxSettings
+from talosmith.providers.proxmox.templates import Templates
+from talosmith.providers.proxmox.trust import COMPARE, written
+
+_OLDEST = 8
+
+
+async def look(
+    client: ProxmoxClient,
+    settings: ProxmoxSettings,
+    machines: Machines,
+    templates: Templates,
+    specs: Sequence[MachineSpec],
+) -> list[Finding]:
+    place = client.url.netloc.decode()
+    try:
+        version = str((await client.get("/version")).get("version", ""))
+    except TalosmithError as problem:
+        return [_no_answer(problem, client)]
+    findings = [_version(version, place)]
+    try:
+        granted = await client.get("/access/permissions")
+        seen = await _seen(client, settings)
+        findings.append(_token(client, settings, granted, seen, specs))
+        findings += check_hosts(settings, seen)
+        if any(one.level == "error" and one.check.startswith("node ") for one in findings):
+            return findings
+        there = {one.name for one in await machines.list() if not one.unfinished}
+        new = [spec for spec in specs if spec.name not in there]
+        findings += check_storages(settings, seen, new)
+        findings += await check_boot(client, settings, templates, new)
+        findings += await check_vmids(machines, new)
+        findings += check_memory(settings, seen, new)
+        findings += check_bridge(settings, seen, new)
+        findings += await check_cpu(client, settings, new)
+        findings += check_pool(settings, seen, new)
+        wanted = wanted_addresses(new, "" if there else settings.vip)
+        findings.append(await check_addresses(wanted, [spec.mac for spec in new]))
+    except TalosmithError as problem:
+        findings.append(
+            Finding(
+                level="error", check="Proxmox VE", cause=str(problem), evidence=place, fix=problem.hint,
+                transient=isinstance(problem, Temporary),
+            )
+        )  # fmt: skip
+    return findings
+
+
+def _no_answer(problem: TalosmithError, client: ProxmoxClient) -> Finding:
+    place = client.url.netloc.decode()
+    if isinstance(problem, NotTrusted):
+        shown = f"SHA-256 fingerprint {written(problem.fingerprint)}" if problem.fingerprint else place
+        fix = f"{COMPARE}; if they are equal, set `proxmox.fingerprint: {written(problem.fingerprint)}`"
+        return Finding(
+            level="error", check="certificate", cause=str(problem).partition("; its fingerprint")[0], evidence=shown,
+            fix=fix if problem.fingerprint else problem.hint,
+        )  # fmt: skip
+    if isinstance(problem, Refused):
+        return Finding(
+            level="error", check="API token", cause=str(problem), evidence=f"{client.token.id} at {place}",
+            fix=f"`pveum user token list {client.token.user}` on the host shows whether it exists and when it "
+            "expires; the secret is only shown when it is created",
+        )  # fmt: skip
+    return Finding(level="error", check="Proxmox VE API", cause=str(problem), evidence=place, fix=problem.hint)
+
+
+def _version(version: str, place: str) -> Finding:
+    major = version.partition(".")[0]
+    if not major.isdigit() or int(major) < _OLDEST:
+        return Finding(
+            level="error", check="Proxmox VE API", cause=f"Proxmox VE {version or '(unknown version)'} is too old",
+            evidence=place, fix=f"upgrade to Proxmox VE {_OLDEST} or newer",
+        )  # fmt: skip
+    return Finding(level="ok", check="Proxmox VE API", evidence=f"{place}: version {version}, certificate trusted")
+
+
+def _token(
+    client: ProxmoxClient,
+    settings: ProxmoxSettings,
+    granted: privileges.Granted,
+    seen: Seen,
+    specs: Sequence[MachineSpec],
+) -> Finding:
+    wanted = privileges.needed(settings, specs, linux_bridge=seen.is_linux_bridge(settings.section.bridge))
+    lacking = privileges.missing(granted, wanted)
+    if not lacking:
+        held = "has all privileges that the plan needs" if specs else "is accepted"
+        return Finding(level="ok", check="API token", evidence=f"{client.token.id} {held}")
+    cause = "the token has no privileges at all" if not granted else "the token lacks privileges"
+    if not granted:
+        cause += ": with privilege separation, which is the default, it does not have those of its user"
+    return Finding(
+        level="error",
+        check="API token",
+        cause=cause,
+        evidence=f"{client.token.id} needs {'; '.join(map(str, lacking))}",
+        fix="as root on the host:\n" + "\n".join(privileges.commands(lacking, client.token.id)),
+    )
+
+
+async def _seen(client: ProxmoxClient, settings: ProxmoxSettings) -> Seen:
+    """One look at everything that several checks need; what the token may not see is left out."""
+
+    async def ask(where: str, **params: Any) -> Any:
+        try:
+            return await client.get(where, **params)
+        except Denied:
+            return None
+
+    hosts = {str(one["node"]): one for one in await client.get("/nodes")}
+    online = [host for host in settings.hosts if hosts.get(host, {}).get("status") == "online"]
+    storages, networks, states = await asyncio.gather(
+        asyncio.gather(*(ask(path("nodes", host, "storage")) for host in online)),
+        asyncio.gather(*(ask(path("nodes", host, "network"), type="any_bridge") for host in online)),
+        asyncio.gather(*(ask(path("nodes", host, "status")) for host in online)),
+    )
+    pools = await ask("/pools") if settings.section.pool else None
+    return Seen(
+        hosts=hosts,
+        storages={
+            host: {str(row["storage"]): row for row in rows or ()}
+            for host, rows in zip(online, storages, strict=True)
+        },
+        networks=dict(zip(online, networks, strict=True)),
+        states=dict(zip(online, states, strict=True)),
+        pools=frozenset(str(one["poolid"]) for one in pools or ()),
+    )

@@ -1,0 +1,158 @@
+"""The machines of one cluster on Proxmox VE."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from talosmith.model.machines import Machine, MachineSpec, Owner
+from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec
+from talosmith.model.secret import Secret
+from talosmith.providers.base import NO_HOST_CALLS, Finding, Known
+from talosmith.providers.proxmox import options
+from talosmith.providers.proxmox.addresses import Addresses
+from talosmith.providers.proxmox.client import ProxmoxClient, path
+from talosmith.providers.proxmox.failures import Gone
+from talosmith.providers.proxmox.lookup import Lookup
+from talosmith.providers.proxmox.machines import Machines
+from talosmith.providers.proxmox.making import Making
+from talosmith.providers.proxmox.power import PowerSwitch
+from talosmith.providers.proxmox.preflight import look
+from talosmith.providers.proxmox.resources import ProxmoxResources
+from talosmith.providers.proxmox.settings import ProxmoxSettings
+from talosmith.providers.proxmox.starting import Starting
+from talosmith.providers.proxmox.tasks import follow
+from talosmith.providers.proxmox.templates import Templates
+from talosmith.providers.proxmox.vm import Vm
+from talosmith.providers.proxmox.volumes import Volumes
+from talosmith.providers.sizes import needs_restart, refuse_less
+
+_MADE_BY_OTHERS = 600.0  # seconds
+
+
+class ProxmoxProvider:
+    name = "proxmox"
+    simulated = False
+    creates = True
+    host_calls = NO_HOST_CALLS
+
+    def __init__(self, owner: Owner, client: ProxmoxClient, settings: ProxmoxSettings) -> None:
+        self.seeds = settings.section.seed
+        self.client = client
+        self.settings = settings
+        self.templates = Templates(client, settings, owner)
+        lookup = Lookup(client)
+        self._machines = Machines(client, owner, settings, lookup, Addresses(client, settings))
+        self._volumes = Volumes(client, owner, settings.cache)
+        self._power = PowerSwitch(client, lookup)
+        self._making = Making(
+            self._machines, self._volumes, Starting(settings, self._volumes, self.templates), self._power
+        )
+        self._resources = ProxmoxResources(owner, settings, self._volumes, self.templates, self._machines)
+        self._leaving = asyncio.Lock()
+
+    async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
+        return await look(self.client, self.settings, self._machines, self.templates, specs)
+
+    async def find(self) -> list[Machine]:
+        return await self._machines.list()
+
+    async def find_renamed(self) -> Mapping[str, tuple[str, ...]]:
+        return await self._machines.renamed()
+
+    async def create(self, spec: MachineSpec, seed: Secret | None = None) -> Machine:
+        vm = await self._making.make(spec, seed)
+        return await self._machines.described(await self._live(vm), "on")
+
+    async def destroy(self, machine: Machine) -> None:
+        vm = await self._whole(machine)
+        if vm is None:
+            return
+        await self._power.off(vm)
+        storage = self.settings.section.iso_storage
+        if self.settings.section.seed or machine.seeded:
+            await self._volumes.delete_seeds(vm.host, storage, machine.name)
+        try:
+            where = path("nodes", vm.host, "qemu", vm.vmid)
+            upid = await self.client.delete(where, purge=1, **{"destroy-unreferenced-disks": 1})
+            await follow(self.client, upid, f"delete {machine.name} (VM {vm.vmid})")
+        except Gone:
+            return
+
+    async def _whole(self, machine: Machine) -> Vm | None:
+        """The machine's VM once no task makes it any more, if it is this cluster's then."""
+        vm = await self._machines.ours(machine)
+        if vm is None and machine.unfinished:
+            vmid = int(machine.id.partition("/")[0])
+            host = await self._machines.lookup.host_of(vmid)
+            vm = await self._machines.lookup.vm(host, vmid) if host else None
+        if vm is not None and vm.being_made:
+            vm = await self._machines.lookup.made(vm, _MADE_BY_OTHERS)
+        return vm if vm is not None and self._machines.is_ours(vm) else None
+
+    async def power(self, machine: Machine, on: bool) -> None:
+        vm = await self._machines.must_be_ours(machine)
+        await (self._power.on(vm) if on else self._power.off(vm))
+
+    async def resize(self, machine: Machine, spec: MachineSpec) -> Machine:
+        vm = await self._machines.must_be_ours(machine)
+        before = await self._machines.described(await self._live(vm))
+        refuse_less(before, spec)
+        if needs_restart(before, spec):
+            await self._power.shut_down(vm, self.settings.patience)
+            vm = await self._making.changed(vm, **self._restart_options(spec))
+        vm = await self._making.changed(vm, **self._running_options(vm, spec))
+        vm = await self._making.grown(vm, spec)
+        await self._power.on(vm)
+        return await self._machines.described(await self._live(vm), "on")
+
+    def _restart_options(self, spec: MachineSpec) -> options.Options:
+        wanted = options.hardware(self.settings, spec)
+        return {name: wanted[name] for name in ("cores", "sockets", "memory", "cpu")}
+
+    def _running_options(self, vm: Vm, spec: MachineSpec) -> options.Options:
+        """Tags of the user's own stay; the interface keeps what else was set by hand."""
+        boot = self.settings.boot(spec)
+        wanted = options.chosen(self.settings, self._machines.owner, spec, boot)
+        del wanted["boot"]
+        wanted["tags"] = ";".join(sorted({*(tag.lower() for tag in vm.tags), *str(wanted["tags"]).split(";")}))
+        there = vm.interface
+        section = self.settings.section
+        same_link = (there.get("bridge"), there.get("tag", "")) == (section.bridge, str(section.vlan or ""))
+        if same_link and (not spec.mac or there.get("mac") == spec.mac.lower()):
+            del wanted["net0"]
+        return wanted
+
+    async def forget_seed(self, machine: Machine) -> bool:
+        """Empties its drives and deletes the seed, which has the config in it; whether there was one."""
+        vm = await self._making.emptied(await self._machines.must_be_ours(machine))
+        return await self._volumes.delete_seeds(vm.host, self.settings.section.iso_storage, machine.name)
+
+    async def close(self) -> None:
+        await self.client.close()
+
+    async def _live(self, vm: Vm) -> Vm:
+        return await self._machines.lookup.vm(vm.host, vm.vmid, live=True) or vm
+
+    # What machines stand on
+
+    def resources(self) -> tuple[ResourceSpec, ...]:
+        return self._resources.wanted()
+
+    def machine_needs(self, spec: MachineSpec) -> tuple[ResourceKey, ...]:
+        return self._resources.machine_needs(spec)
+
+    def difference(self, found: Resource, wanted: ResourceSpec) -> Difference:
+        return self._resources.difference(found, wanted)
+
+    async def find_resources(self) -> list[Resource]:
+        return await self._resources.find()
+
+    async def create_resource(self, spec: ResourceSpec, known: Known) -> Resource:
+        return await self._resources.create(spec)
+
+    async def update_resource(self, found: Resource, spec: ResourceSpec, known: Known) -> Resource:
+        return await self._resources.change(found, spec)
+
+    async def delete_resource(self, found: Resource) -> None:
+        await self._resources.delete(found)

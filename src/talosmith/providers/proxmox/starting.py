@@ -1,0 +1,49 @@
+"""What machines start from, as Proxmox has it: the volume of an image or ISO, or the template to clone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from talosmith.errors import Permanent
+from talosmith.providers.proxmox.settings import Boot, ProxmoxSettings
+from talosmith.providers.proxmox.templates import Templates
+from talosmith.providers.proxmox.vm import Vm
+from talosmith.providers.proxmox.volumes import Volumes, image_file
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    settings: ProxmoxSettings
+    volumes: Volumes
+    templates: Templates
+
+    def storage(self, boot: Boot) -> str:
+        return self.settings.section.iso_storage if boot.is_iso else self.settings.image_storage
+
+    async def volume(self, boot: Boot, host: str) -> str:
+        """Uploaded by a step of the plan before this one."""
+        if boot.volume:
+            return boot.volume
+        if boot.source is None:
+            raise AssertionError("neither a source nor a volume")
+        storage, content, name = self.storage(boot), ("iso" if boot.is_iso else "import"), image_file(boot.source)
+        for one in await self.volumes.listed(host, storage, content):
+            if one.name == name:
+                return one.id
+        raise Permanent(
+            f"{name} is not in the storage {storage} of {host}",
+            hint="the image was deleted meanwhile: plan again, and it is uploaded",
+        )
+
+    async def template(self, boot: Boot, host: str) -> Vm:
+        if boot.template:
+            return await self.templates.named(boot.template, host)
+        if boot.source is None:
+            raise AssertionError("neither a source nor a template")
+        found = await self.templates.find(boot.source.name, host)
+        if found is None or not found.vm.is_template:
+            raise Permanent(
+                f"there is no template of {boot.source.name} on {host}",
+                hint="the template was deleted meanwhile: plan again, and it is created",
+            )
+        return found.vm
