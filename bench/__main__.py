@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tools.peers import PeerUnavailable
 
-_NO_BENCHES = ("measure", "rpc", "same_machines")  # but what benches are made of
+_NO_BENCHES = ("machine_part", "measure", "rpc", "same_machines")  # but what benches are made of
 
 
 def main(names: list[str]) -> int:

@@ -29,6 +29,9 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "node services": ("talosmith node services cp-1",),
     "events": ("talosmith events --tail 20", "talosmith events -n cp-1 -f"),
     "support": ("talosmith support", "talosmith support --out support.zip"),
+    "template create": ("talosmith template create", "talosmith template create --name talos-1-13"),
+    "template list": ("talosmith template list",),
+    "template delete": ("talosmith template delete talos-1-13",),
     "kubeconfig": (
         "talosmith kubeconfig",
         "talosmith kubeconfig --merge",
@@ -41,6 +44,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "node console": ("talosmith node console cp-1", "talosmith node console cp-1 --lines 200"),
     "runs": ("talosmith runs", "talosmith runs --all -o json"),
     "run show": ("talosmith run show", "talosmith run show 7f3a --timeline run.html", "talosmith run show --follow"),
+    "secrets set": ("talosmith secrets set proxmox.token",),
     "secrets init": ("talosmith secrets init -i clusters/home",),
     "secrets import": ("talosmith secrets import --from secrets.yaml",),
     "secrets show": ("talosmith secrets show",),

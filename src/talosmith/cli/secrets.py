@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
+from getpass import getpass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,16 +15,20 @@ from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, Ou
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.import_secrets import read_bundle
 from talosmith.desired.pki import read_certificate
-from talosmith.desired.secrets_file import SECRETS_FILE, create_secrets, generate_secrets, read_secrets
+from talosmith.desired.secrets_file import SECRETS_FILE, create_secrets, generate_secrets, read_secrets, set_secret
+from talosmith.errors import UsageError
 from talosmith.files.git import refuse_to_commit
 from talosmith.files.secret import create_secret
 from talosmith.inventory import load
 from talosmith.inventory.sources import find
+from talosmith.model.secret import Secret
 from talosmith.report.style import Style
 from talosmith.report.table import table
 from talosmith.yaml import goyaml
 
-app = application("Create, import, show, export or rekey the cluster's secrets, encrypted next to the inventory.")
+app = application(
+    "Create, import, show, set, export or rekey the cluster's secrets, encrypted next to the inventory."
+)
 
 RecipientOption = Annotated[
     list[str] | None,
@@ -121,6 +127,23 @@ def rekey(
     wanted = sops.rekey(path, tuple(recipient or ()))
     text = "\n".join([f"{path} is encrypted for:", *wanted])
     emit({"file": path, "recipients": wanted}, output, lambda _: text, kind="Recipients")
+    return 0
+
+
+@app.command("set")
+def set_(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As the inventory references it: sops:NAME.")],
+    inventory: InventoryOption = None,
+    environment: EnvironmentOption = None,
+    output: OutputOption = Output.TEXT,
+) -> int:
+    """Write a secret that the inventory references into the encrypted file: typed unseen, or read from stdin."""
+    value = getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.read()
+    value = value.rstrip("\r\n")
+    if not value:
+        raise UsageError("the secret is empty", hint=f"type it, or pipe it: … | talosmith secrets set {name}")
+    path = set_secret(_folder(inventory, environment), name, Secret(value))
+    emit({"written": [path]}, output, lambda style: f"{style.green('✓')} {name} is in {path}", kind="Written")
     return 0
 
 

@@ -46,7 +46,8 @@ class Secrets:
             value = value.get(step) if isinstance(value, Mapping) else None
         if not isinstance(value, str) or not value:
             raise SecretsError(
-                f"{reference}: {SECRETS_FILE} has no text at {reference.name}", hint=f"sops edit {SECRETS_FILE}"
+                f"{reference}: {SECRETS_FILE} has no text at {reference.name}",
+                hint=f"talosmith secrets set {reference.name}",
             )
         return Secret(value)
 
@@ -94,6 +95,30 @@ def create_secrets(folder: Path, bundle: Bundle, recipients: tuple[str, ...] = (
     made = _rules(folder, recipients)
     sops.save(path, {**bundle.to_mapping(), **named})
     return [*made, path]
+
+
+def set_secret(folder: Path, name: str, value: Secret) -> Path:
+    """Write a secret that the inventory references (`proxmox.token`) beside the bundle; the rest stays."""
+    path, steps = folder / SECRETS_FILE, name.split(".")
+    if not all(steps):
+        raise SecretsError(f"{name!r} is not the name of a secret", hint="names separated by dots: proxmox.token")
+    if steps[0] in BUNDLE_KEYS:
+        raise SecretsError(
+            f"`{steps[0]}` is a part of the cluster's own secrets, which are not set one by one",
+            hint="choose another name, such as proxmox.token",
+        )
+    if not has_secrets(folder):
+        raise SecretsError(f"{path} does not exist", hint="talosmith secrets init")
+    opened = sops.open_file(path)
+    (document,) = opened.documents
+    place: Any = document
+    for step in steps[:-1]:
+        place = place.setdefault(step, {})
+        if not isinstance(place, dict):
+            raise SecretsError(f"`{step}` of {name} is a value in {path}, not a mapping", hint="choose another name")
+    place[steps[-1]] = value.reveal()
+    sops.save(path, opened.documents, opened.creation)
+    return path
 
 
 def _rules(folder: Path, recipients: tuple[str, ...]) -> list[Path]:

@@ -35,7 +35,7 @@ class Finding:
     check: str  # what was checked, in two or three words
     cause: str = ""
     evidence: str = ""
-    fix: str = ""
+    fix: str = ""  # lines after the first are commands
     transient: bool = False  # may pass without a change of the inventory or the host: a machine that boots
 
 
@@ -99,6 +99,34 @@ class FindsRenamed(Protocol):
 
     async def find_renamed(self) -> Mapping[str, tuple[str, ...]]:
         """By cluster name: machines with this cluster's id and another cluster name. Nothing is changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """Talos without config and identity, which machines are cloned from. `id` is the provider's own name for it."""
+
+    id: str
+    name: str
+    host: str
+    storage: str
+    image: str  # what it was made of
+    finished: bool = True
+    kept: bool = False  # created by the user: no cluster deletes it
+    used_by: tuple[str, ...] = ()  # clusters, and machines that are linked clones of it
+
+
+@runtime_checkable
+class HasTemplates(Protocol):
+    """Machines can be cloned from templates, which outlive clusters."""
+
+    async def templates(self) -> list[Template]:
+        """Those that talosmith made, for whichever cluster."""
+
+    async def create_template(self, name: str = "") -> list[Template]:
+        """Of each image of the inventory, on each host that needs it; those that exist are returned unchanged."""
+
+    async def delete_template(self, template: Template) -> None:
+        """`Permanent` while linked clones need it; silent when it does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

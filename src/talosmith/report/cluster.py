@@ -12,7 +12,21 @@ from talosmith.report.data import plain
 from talosmith.report.style import Style
 from talosmith.report.table import table
 
-_HEADER = ("NAME", "ROLE", "ADDRESS", "MAC", "VMID", "ZONE", "TYPE", "CPU", "MEMORY", "DISK", "INSTALL ON", "IMAGE")
+_HEADER = (
+    "NAME",
+    "ROLE",
+    "ADDRESS",
+    "MAC",
+    "VMID",
+    "HOST",
+    "ZONE",
+    "TYPE",
+    "CPU",
+    "MEMORY",
+    "DISK",
+    "INSTALL ON",
+    "IMAGE",
+)
 _HOW = {
     "static": "static addresses",
     "dhcp": "addresses by DHCP reservation",
@@ -28,7 +42,9 @@ def as_data(cluster: Cluster) -> dict[str, Any]:
 
 
 def as_text(cluster: Cluster, style: Style) -> str:
-    return "\n".join([*_head(cluster, style), "", *table(_HEADER, [_row(node) for node in cluster.nodes], style)])
+    several = len({node.host for node in cluster.nodes}) > 1
+    rows = [_row(node, node.host if several else "") for node in cluster.nodes]
+    return "\n".join([*_head(cluster, style), "", *table(_HEADER, rows, style)])
 
 
 def origins_as_text(origins: Iterable[Origin], style: Style) -> str:
@@ -55,13 +71,15 @@ def _head(cluster: Cluster, style: Style) -> Iterator[str]:
             yield f"  {style.dim(name.ljust(9))} {escaped_line(value)}"
 
 
-def _row(node: Node) -> tuple[str, ...]:
+def _row(node: Node, host: str | None) -> tuple[str, ...]:
+    """`host`: where there are several."""
     return (
         node.name,
         node.role,
         str(node.ip),
         node.mac or "",
         str(node.vmid or ""),
+        host or "",
         node.zone or "",
         node.instance_type or "",
         str(node.cpu or ""),

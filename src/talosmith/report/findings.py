@@ -41,5 +41,6 @@ def _lines(finding: Finding, style: Style) -> list[str]:
     detail = "; ".join(one_line(part) for part in (finding.cause, finding.evidence) if part)
     lines = [f"{mark} {one_line(finding.check)}: {detail}" if detail else f"{mark} {one_line(finding.check)}"]
     if finding.fix and finding.level != "ok":
-        lines.append(f"    {style.dim('fix:')} {one_line(finding.fix)}")
+        first, *commands = finding.fix.splitlines()
+        lines += [f"    {style.dim('fix:')} {one_line(first)}", *(f"      {one_line(one)}" for one in commands)]
     return lines

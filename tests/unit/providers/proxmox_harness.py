@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -24,7 +25,7 @@ from talosmith.providers.proxmox.volumes import claim_file, image_file
 from tests.machine_specs import machine_spec
 from tests.provider_contract import There
 from tests.resource_contract import ResourceThere
-from tests.simulators.proxmox import Proxmox, Server
+from tests.simulators.proxmox import Proxmox, Server, serving
 
 OWNER = Owner("tested", "0123456789abcdef")
 ISO = "local:iso/talos.iso"
@@ -54,6 +55,7 @@ class ProxmoxHarness:
     token: str = "root"
     nodes: Mapping[str, MachineSpec] = field(default_factory=lambda: NODES)
     options: Mapping[str, Any] = field(default_factory=dict)
+    trust: Trust | None = None  # the server's certificate is pinned if left out
 
     def __post_init__(self) -> None:
         if self.boot.volume == ISO:
@@ -67,7 +69,7 @@ class ProxmoxHarness:
     def client(self) -> ProxmoxClient:
         name, secret = self.world.tokens[self.token]
         pinned = self.server.fingerprint.replace(":", "").lower()
-        return ProxmoxClient(self.server.url, Token(name, Secret(secret)), Trust(pinned))
+        return ProxmoxClient(self.server.url, Token(name, Secret(secret)), self.trust or Trust(pinned))
 
     def settings(self) -> ProxmoxSettings:
         def seed(spec: MachineSpec, config: Secret | None) -> bytes:
@@ -103,6 +105,21 @@ class ProxmoxHarness:
 
     def calls(self) -> int:
         return len(self.world.calls)
+
+    def changes(self) -> list[tuple[str, str]]:
+        """The calls so far that are not just reading: method and path."""
+        return [(method, path) for method, path, _ in self.world.calls if method != "GET"]
+
+    def state(self) -> str:
+        """Everything in the simulated cluster that a call can change, as text."""
+        world = self.world
+        vms = [
+            (vm.vmid, vm.node, vm.status, sorted(vm.config.items()), sorted(vm.pending.items()), vm.pending_delete)
+            for vm in world.vms.values()
+        ]
+        volumes = sorted((volume.volid, volume.node, volume.size) for volume in world.volumes.values())
+        pools = [(pool.id, sorted(pool.vms)) for pool in world.pools.values()]
+        return repr((vms, volumes, pools, world.access.acls, sorted(world.ha), list(world.tasks.all)))
 
     async def lose_answers(self, times: int) -> None:
         self.world.faults.clear()
@@ -174,6 +191,14 @@ class ProxmoxHarness:
         other = Owner("other", "fedcba9876543210")
         self.world.add_volume(f"local:iso/{claim_file(other, image_file(self.boot.source))}", content=b"claims")
         return ResourceKey("image", f"{self.boot.source.name}@pve")
+
+
+@contextmanager
+def proxmox(folder: Path, world: Proxmox | None = None, **settings: Any) -> Iterator[ProxmoxHarness]:
+    """A harness in front of a world; of a new one if none is given."""
+    world = world or Proxmox()
+    with serving(world) as server:
+        yield ProxmoxHarness(world, server, folder, **settings)
 
 
 def _tags(description: str) -> tuple[str, dict[str, str]]:

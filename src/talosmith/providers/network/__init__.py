@@ -1,1 +1,1 @@
-"""Who answers in the network: for providers whose machines get their first address from somebody else."""
+"""Who answers in the network: for providers whose machines get their first address by DHCP."""

@@ -65,11 +65,17 @@ def settings_of(cluster: Cluster, section: Proxmox, secrets: Secrets | None) -> 
         specs=specs,
         seed=seed,
         boot=lambda spec: boot_of(section, spec),
+        disk=lambda spec: disk_of(section, spec),
         vip=str(cluster.network.vip or ""),
         search=network if not section.seed else None,
         authority=secrets.bundle.os.certificate if secrets is not None else "",
         vmids={spec.node.vmid: name for name, spec in specs.items() if spec.node.vmid is not None},
     )
+
+
+def disk_of(section: Proxmox, spec: MachineSpec) -> Boot:
+    """The disk image, also where the inventory names an existing template."""
+    return boot_of(section.model_copy(update={"boot": "image", "template": None, "iso": None}), spec)
 
 
 def boot_of(section: Proxmox, spec: MachineSpec) -> Boot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +61,10 @@ def check_hosts(settings: ProxmoxSettings, seen: Seen) -> Iterator[Finding]:
             yield Finding(level="ok", check=f"node {host}", evidence="online")
 
 
-def check_storages(settings: ProxmoxSettings, seen: Seen, specs: Sequence[MachineSpec]) -> Iterator[Finding]:
+def check_storages(
+    settings: ProxmoxSettings, seen: Seen, specs: Sequence[MachineSpec], hidden: AbstractSet[str]
+) -> Iterator[Finding]:
+    """`hidden`: paths that the token lacks privileges on; a storage that is not shown to it may exist."""
     section = settings.section
     for host in dict.fromkeys(settings.host(spec) for spec in specs):
         here = [spec for spec in specs if settings.host(spec) == host]
@@ -77,6 +81,8 @@ def check_storages(settings: ProxmoxSettings, seen: Seen, specs: Sequence[Machin
             want(settings.image_storage, "import", "image_storage")
             want(section.iso_storage, "iso", "iso_storage")
         for storage, contents in wanted.items():
+            if storage not in seen.storages.get(host, {}) and f"/storage/{storage}" in hidden:
+                continue  # the finding about the token says so
             yield _storage(seen, host, storage, contents, here if storage == section.datastore else [])
 
 
@@ -90,7 +96,7 @@ def _storage(
         names = ", ".join(sorted(there)) or "none that the token may see"
         return error(
             check, f"there is no storage {storage!r} on {host}", f"there are: {names}",
-            f"correct {keys}; a storage that the token has no privilege on is not shown to it",
+            f"correct {keys}",
         )  # fmt: skip
     if not int(found.get("enabled", 1)):
         return error(check, "the storage is disabled", _described(found), f"pvesm set {storage} --disable 0")
@@ -192,7 +198,7 @@ async def check_vmids(machines: Machines, specs: Sequence[MachineSpec]) -> list[
         row = rows.get(vmid)
         holder = await _holder(machines, row) if row else await _hidden_holder(machines, vmid)
         if holder:
-            fix = f"set `vmid` of {name} or `proxmox.vmid_base`, or delete that VM if nobody needs it"
+            fix = f"set `vmid` of {name} or `proxmox.vmid_base`, or delete that VM if it is not needed"
             taken.append(error(f"VMID {vmid}", f"VMID {vmid} of {name} is taken", f"by {holder}", fix))
     if taken or not specs:
         return taken

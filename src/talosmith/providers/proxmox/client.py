@@ -1,7 +1,7 @@
 """The API of Proxmox VE: calls, answers and uploads, and nothing about what they are for.
 
 Messages are in the reason phrase of HTTP/1.1, on servers before 9 only there. A call that changes something is sent
-once: whoever loses the answer looks what was done. Reading is tried again.
+once: when the answer is lost, the caller looks what was done. Reading is tried again.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _TEXTS: tuple[tuple[str, str, bool], ...] = (
     ),
     (r"no quorum", "the Proxmox cluster has no quorum: `pvecm status` on a host", True),
     (
-        r"unexpected status|unable to get last line from task log|start worker failed|received interrupt|interrupted by",
+        r"unexpected status|get last line from task log|start worker failed|received interrupt|interrupted by",
         "the task was cut off on the host; running the same command again finds out what it did",
         True,
     ),

@@ -93,7 +93,7 @@ class Lookup:
 
 
 def _abandoned(vm: Vm) -> Permanent:
-    """Only root may take such a lock away."""
+    """Only root may remove such a lock."""
     return Permanent(
         f"VM {vm.vmid} on {vm.host} has the lock {vm.lock!r}, and no task that the token can see works on it",
         hint=f"if Proxmox shows no running task for it either, the task died: `qm unlock {vm.vmid} && qm destroy "

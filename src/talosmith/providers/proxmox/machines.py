@@ -1,7 +1,7 @@
 """Looking for a cluster's machines: by the tag and the line in the description, never by name or VMID alone.
 
 A VM that is being created has neither yet. One with a VMID of the inventory that a task of our token is making is
-listed as unfinished; whoever changes or deletes it waits for the end of that task, and then looks whose it is.
+listed as unfinished; it is changed or deleted only after the end of that task, if it is this cluster's then.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class Making:
             whose = f"node {marker.node} of another cluster {marker.fields.get('cluster', '')!r}"
         return Permanent(
             f"VMID {vm.vmid} of {spec.name} is taken: VM {vm.name or vm.vmid!r} on {vm.host} is {whose}",
-            hint="set `vmid` of the node or `proxmox.vmid_base`, or delete that VM if nobody needs it",
+            hint="set `vmid` of the node or `proxmox.vmid_base`, or delete that VM if it is not needed",
         )
 
     # Finishing: everything here may have been done before, by us or by another run

@@ -26,7 +26,7 @@ def owner_tag(owner: Owner) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """`machine` or `template`, and the fields of its line; empty for a VM of somebody else."""
+    """`machine` or `template`, and the fields of its line; empty for a VM that is not talosmith's."""
 
     kind: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)

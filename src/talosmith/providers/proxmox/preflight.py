@@ -52,21 +52,23 @@ async def look(
     try:
         granted = await client.get("/access/permissions")
         seen = await _seen(client, settings)
-        findings.append(_token(client, settings, granted, seen, specs))
+        wanted = privileges.needed(settings, specs, linux_bridge=seen.is_linux_bridge(settings.section.bridge))
+        lacking = privileges.missing(granted, wanted)
+        findings.append(_token(client, granted, lacking, specs))
         findings += check_hosts(settings, seen)
         if any(one.level == "error" and one.check.startswith("node ") for one in findings):
             return findings
         there = {one.name for one in await machines.list() if not one.unfinished}
         new = [spec for spec in specs if spec.name not in there]
-        findings += check_storages(settings, seen, new)
+        findings += check_storages(settings, seen, new, {one.path for one in lacking})
         findings += await check_boot(client, settings, templates, new)
         findings += await check_vmids(machines, new)
         findings += check_memory(settings, seen, new)
         findings += check_bridge(settings, seen, new)
         findings += await check_cpu(client, settings, new)
         findings += check_pool(settings, seen, new)
-        wanted = wanted_addresses(new, "" if there else settings.vip)
-        findings.append(await check_addresses(wanted, [spec.mac for spec in new]))
+        addresses = wanted_addresses(new, "" if there else settings.vip)
+        findings.append(await check_addresses(addresses, [spec.mac for spec in new]))
     except TalosmithError as problem:
         findings.append(
             Finding(
@@ -107,13 +109,10 @@ def _version(version: str, place: str) -> Finding:
 
 def _token(
     client: ProxmoxClient,
-    settings: ProxmoxSettings,
     granted: privileges.Granted,
-    seen: Seen,
+    lacking: Sequence[privileges.Missing],
     specs: Sequence[MachineSpec],
 ) -> Finding:
-    wanted = privileges.needed(settings, specs, linux_bridge=seen.is_linux_bridge(settings.section.bridge))
-    lacking = privileges.missing(granted, wanted)
     if not lacking:
         held = "has all privileges that the plan needs" if specs else "is accepted"
         return Finding(level="ok", check="API token", evidence=f"{client.token.id} {held}")
@@ -124,7 +123,7 @@ def _token(
         level="error",
         check="API token",
         cause=cause,
-        evidence=f"{client.token.id} needs {'; '.join(map(str, lacking))}",
+        evidence=f"{client.token.id} needs {privileges.listed(lacking)}",
         fix="as root on the host:\n" + "\n".join(privileges.commands(lacking, client.token.id)),
     )
 

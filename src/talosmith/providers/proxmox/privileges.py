@@ -28,9 +28,6 @@ class Missing:
     path: str
     privileges: tuple[str, ...]
 
-    def __str__(self) -> str:
-        return f"{', '.join(self.privileges)} on {self.path}"
-
 
 def needed(settings: ProxmoxSettings, specs: Sequence[MachineSpec], *, linux_bridge: bool = True) -> Needed:
     """For these machines, from their creation to their end."""
@@ -83,13 +80,21 @@ def effective(granted: Granted, where: str) -> set[str]:
     return set()
 
 
+def listed(lacking: Sequence[Missing]) -> str:
+    """Paths that lack the same together: `VM.Allocate on /vms/2000, /vms/3000`."""
+    paths: dict[tuple[str, ...], list[str]] = {}
+    for one in lacking:
+        paths.setdefault(one.privileges, []).append(one.path)
+    return "; ".join(f"{', '.join(names)} on {', '.join(where)}" for names, where in paths.items())
+
+
 def commands(lacking: Sequence[Missing], token: str) -> list[str]:
     """That grant exactly this, to be run on the host as root. With privilege separation a token has what both its
     user and the token itself are granted."""
     lines = []
     for role, where, privileges in _grants(lacking):
         names = ",".join(privileges)
-        lines.append(f"pveum role add {role} --privs {names} || pveum role modify {role} --privs {names}")
+        lines.append(f"pveum role add {role} --privs {names} || pveum role modify {role} --privs {names} --append 1")
         user = token.partition("!")[0]
         if user != "root@pam":
             lines.append(f"pveum acl modify {where} --users {user} --roles {role}")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from talosmith.errors import UsageError
 from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec
 from talosmith.model.secret import Secret
-from talosmith.providers.base import NO_HOST_CALLS, Finding, Known
+from talosmith.providers.base import NO_HOST_CALLS, Finding, Known, Template
 from talosmith.providers.proxmox import options
 from talosmith.providers.proxmox.addresses import Addresses
 from talosmith.providers.proxmox.client import ProxmoxClient, path
@@ -19,9 +20,10 @@ from talosmith.providers.proxmox.making import Making
 from talosmith.providers.proxmox.power import PowerSwitch
 from talosmith.providers.proxmox.preflight import look
 from talosmith.providers.proxmox.resources import ProxmoxResources
-from talosmith.providers.proxmox.settings import ProxmoxSettings
+from talosmith.providers.proxmox.settings import Boot, ProxmoxSettings
 from talosmith.providers.proxmox.starting import Starting
 from talosmith.providers.proxmox.tasks import follow
+from talosmith.providers.proxmox.templates import Template as FoundTemplate
 from talosmith.providers.proxmox.templates import Templates
 from talosmith.providers.proxmox.vm import Vm
 from talosmith.providers.proxmox.volumes import Volumes
@@ -40,19 +42,19 @@ class ProxmoxProvider:
         self.seeds = settings.section.seed
         self.client = client
         self.settings = settings
-        self.templates = Templates(client, settings, owner)
+        self._templates = Templates(client, settings, owner)
         lookup = Lookup(client)
         self._machines = Machines(client, owner, settings, lookup, Addresses(client, settings))
         self._volumes = Volumes(client, owner, settings.cache)
         self._power = PowerSwitch(client, lookup)
         self._making = Making(
-            self._machines, self._volumes, Starting(settings, self._volumes, self.templates), self._power
+            self._machines, self._volumes, Starting(settings, self._volumes, self._templates), self._power
         )
-        self._resources = ProxmoxResources(owner, settings, self._volumes, self.templates, self._machines)
+        self._resources = ProxmoxResources(owner, settings, self._volumes, self._templates, self._machines)
         self._leaving = asyncio.Lock()
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
-        return await look(self.client, self.settings, self._machines, self.templates, specs)
+        return await look(self.client, self.settings, self._machines, self._templates, specs)
 
     async def find(self) -> list[Machine]:
         return await self._machines.list()
@@ -134,6 +136,41 @@ class ProxmoxProvider:
     async def _live(self, vm: Vm) -> Vm:
         return await self._machines.lookup.vm(vm.host, vm.vmid, live=True) or vm
 
+    # Templates
+
+    async def templates(self) -> list[Template]:
+        found = await self._templates.listed()
+        linked = await self._templates.linked(found)
+        return [_shown(one, [f"VM {vmid}" for vmid in linked.get(one.vm.vmid, ())]) for one in found]
+
+    async def create_template(self, name: str = "") -> list[Template]:
+        """Machines of one image on one Proxmox node share a template."""
+        disk = self.settings.disk or self.settings.boot
+        wanted = {(disk(spec), self.settings.host(spec)): None for spec in self.settings.specs.values()}
+        if name and len({boot for boot, _ in wanted}) > 1:
+            raise UsageError(
+                "the nodes have different images, so there are several templates", hint="leave `--name` out"
+            )
+        return [_shown(await self._made_template(boot, host, name), ()) for boot, host in wanted]
+
+    async def _made_template(self, boot: Boot, host: str, name: str) -> FoundTemplate:
+        if boot.source is None:
+            return await self._templates.make(boot.volume, host, boot.volume, name=name, kept=True)
+        storage = self.settings.image_storage
+        found = await self._templates.find(boot.source.name, host)
+        if found is not None and found.vm.is_template:
+            return found
+        volume = await self._volumes.upload_image(host, storage, boot.source)
+        made = await self._templates.make(boot.source.name, host, volume, name=name, kept=True)
+        if not await self._volumes.is_claimed(host, self.settings.section.iso_storage, boot.source):
+            await self._volumes.delete(host, storage, volume)  # it is in the template now
+        return made
+
+    async def delete_template(self, template: Template) -> None:
+        for one in await self._templates.listed():
+            if one.vm.id == template.id:
+                await self._templates.delete(one)
+
     # What machines stand on
 
     def resources(self) -> tuple[ResourceSpec, ...]:
@@ -156,3 +193,17 @@ class ProxmoxProvider:
 
     async def delete_resource(self, found: Resource) -> None:
         await self._resources.delete(found)
+
+
+def _shown(found: FoundTemplate, linked: Sequence[str]) -> Template:
+    vm = found.vm
+    return Template(
+        id=vm.id,
+        name=vm.name,
+        host=vm.host,
+        storage=found.storage,
+        image=found.image,
+        finished=vm.is_template,
+        kept=found.kept,
+        used_by=(*(f"cluster {one}" for one in found.clusters), *linked),
+    )

@@ -7,8 +7,7 @@ used as it is.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from talosmith.errors import Permanent, Temporary
@@ -81,8 +80,9 @@ class ProxmoxResources:
         wanted = {spec.key: spec for spec in self.wanted()}
         found = [one for host in self.settings.hosts for one in await self._images(host, wanted)]
         if any(spec.kind == "template" for spec in wanted.values()):
-            used_by_machines = await self._linked()
-            found += [self._template(one, wanted, used_by_machines) for one in await self._own_templates()]
+            templates = await self._own_templates()
+            linked = await self.templates.linked(templates)
+            found += [self._template(one, wanted, self._foreign(linked, one)) for one in templates]
         return found
 
     async def _images(self, host: str, wanted: Mapping[ResourceKey, ResourceSpec]) -> list[Resource]:
@@ -128,26 +128,15 @@ class ProxmoxResources:
             used_by=tuple(sorted(f"cluster {whose}" for whose in others)),
         )
 
+    def _foreign(self, linked: Mapping[int, tuple[int, ...]], template: Template) -> tuple[str, ...]:
+        """Linked clones of it that are not machines of this inventory."""
+        others = sorted(set(linked.get(template.vm.vmid, ())) - set(self.settings.vmids))
+        return tuple(f"VM {vmid}" for vmid in others)
+
     async def _own_templates(self) -> list[Template]:
         return [one for one in await self.templates.listed() if self.owner.id in one.clusters]
 
-    async def _linked(self) -> Mapping[int, tuple[str, ...]]:
-        """By VMID of a template: names of VMs that are linked clones of it and not this cluster's."""
-        found: dict[int, tuple[str, ...]] = {}
-        lookup = self.machines.lookup
-        for row in await lookup.rows():
-            if row.is_template:
-                continue
-            vm = await lookup.vm(row.host, row.vmid)
-            if vm is None or vm.is_template or vm.marker.is_of(self.owner):
-                continue
-            for base in {int(base) for volume in vm.volumes() for base in _bases(volume)}:
-                found[base] = (*found.get(base, ()), vm.name or str(vm.vmid))
-        return found
-
-    def _template(
-        self, one: Template, wanted: Mapping[ResourceKey, ResourceSpec], linked: Mapping[int, tuple[str, ...]]
-    ) -> Resource:
+    def _template(self, one: Template, wanted: Mapping[ResourceKey, ResourceSpec], clones: Sequence[str]) -> Resource:
         key = ResourceKey("template", f"{one.image}@{one.vm.host}")
         others = [f"cluster {whose}" for whose in one.clusters if whose != self.owner.id]
         return Resource(
@@ -158,7 +147,7 @@ class ProxmoxResources:
             tags=self.owner.resource_tags,
             needs=wanted[key].needs if key in wanted else (),
             shared=True,
-            used_by=tuple(sorted([*others, *linked.get(one.vm.vmid, ()), *(["its creator"] if one.kept else [])])),
+            used_by=tuple(sorted([*others, *clones, *(["its creator"] if one.kept else [])])),
         )
 
     # Changing
@@ -225,12 +214,8 @@ class ProxmoxResources:
         template = found[0]
         if standing := [one.name for one in await self.machines.list()]:
             raise Temporary(f"the {there.key} is in use by {', '.join(standing)}", retry_after=2.0)
-        if template.kept or set(template.clusters) - {self.owner.id} or (await self._linked()).get(template.vm.vmid):
+        clones = self._foreign(await self.templates.linked([template]), template)
+        if template.kept or set(template.clusters) - {self.owner.id} or clones:
             await self.templates.use(template, by=False)
         else:
             await self.templates.delete(template)
-
-
-def _bases(volume: str) -> Iterator[str]:
-    """VMIDs of templates in the name of a linked clone's disk: `base-9000-disk-0`."""
-    yield from re.findall(r"base-(\d+)-", volume)

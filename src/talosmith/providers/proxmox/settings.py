@@ -36,6 +36,7 @@ class ProxmoxSettings:
     specs: Mapping[str, MachineSpec]  # of all nodes, by name
     seed: Callable[[MachineSpec, Secret | None], bytes]  # the ISO
     boot: Callable[[MachineSpec], Boot]
+    disk: Callable[[MachineSpec], Boot] | None = None  # what a template of the node's image is made of
     vip: str = ""  # that the control planes share
     search: IpNetwork | None = None  # where machines without a seed are looked for by their MAC addresses
     authority: str = ""  # certificate of the cluster's Talos CA

@@ -1,13 +1,14 @@
 """Templates of Talos: made of a disk image, without config and identity, and cloned by machines.
 
-A template is known by the line in its description. Clusters that use one put their tag on it; the last that takes its
-tag away deletes the template, unless the user has created it (`talosmith template create`).
+A template is known by the line in its description. Clusters that use one put their tag on it; the last that removes its
+tag deletes the template, unless the user has created it (`talosmith template create`).
 """
 
 from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from talosmith.errors import Permanent, Temporary
@@ -23,6 +24,7 @@ from talosmith.providers.proxmox.vm import Vm
 
 _SPREAD = 500  # VMIDs over which templates are spread, so that two that are made at once rarely want the same
 _MOST = 50  # VMIDs that are tried
+_BASE = re.compile(r"base-(\d+)-")  # in the name of a template's disk, and of the disks of its linked clones
 
 
 def template_name(image: str) -> str:
@@ -67,7 +69,7 @@ class Templates:
         return Lookup(self.client)
 
     async def listed(self) -> list[Template]:
-        """Of talosmith, on all Proxmox nodes, whoever uses them."""
+        """Of talosmith, on all Proxmox nodes, of all clusters."""
         found = []
         for row in await self.lookup.rows():
             if TEMPLATE_TAG in row.tags:
@@ -77,7 +79,7 @@ class Templates:
         return found
 
     async def named(self, name: str, host: str) -> Vm:
-        """An existing template by name or VMID, anybody's, that machines of this Proxmox node can be cloned from."""
+        """An existing template by name or VMID, talosmith's or not, that machines of this Proxmox node can be cloned from."""
         rows = [row for row in await self.lookup.rows() if name in (str(row.vmid), row.name)]
         near = sorted(rows, key=lambda row: (row.host != host, not row.is_template))
         if not near:
@@ -121,7 +123,7 @@ class Templates:
                     hint=f"rename it, or use it as it is: `proxmox.template: {row.vmid}`",
                 )
         first = self.settings.section.vmid_base.templates + zlib.crc32(f"{name}@{host}".encode()) % _SPREAD
-        for vmid in range(first, first + _MOST):
+        for vmid in (vmid for vmid in range(first, first + _MOST) if vmid not in self.settings.vmids):
             description = describe_template(image, self.settings.section.datastore, vmid, kept=kept)
             wanted = options.template(self.settings, name, vmid, volume, description)
             try:
@@ -140,8 +142,20 @@ class Templates:
             hint="set `proxmox.vmid_base.templates` to a free range",
         )
 
+    async def linked(self, templates: Sequence[Template]) -> dict[int, tuple[int, ...]]:
+        """By VMID of the template: VMIDs of its linked clones, as their disks in the storage tell."""
+        found: dict[int, tuple[int, ...]] = {}
+        for host, storage in sorted({(one.vm.host, one.storage) for one in templates if one.storage}):
+            where = path("nodes", host, "storage", storage, "content")
+            for volume in await self.client.get(where, content="images"):
+                for base in _BASE.findall(f"{volume.get('volid')} {volume.get('parent')}"):
+                    if str(volume.get("vmid")) != base:
+                        clones = {*found.get(int(base), ()), int(volume["vmid"])}
+                        found[int(base)] = tuple(sorted(clones))
+        return found
+
     async def use(self, template: Template, *, by: bool) -> Template:
-        """Put this cluster's tag on it, or take it away."""
+        """Put this cluster's tag on it, or remove it."""
         mine = owner_tag(self.owner)
         wanted = sorted({*template.vm.tags, mine} if by else {*template.vm.tags} - {mine})
         if sorted(template.vm.tags) != wanted:

@@ -103,6 +103,10 @@ class Volumes:
         note = f"cluster {self.owner.cluster} ({self.owner.id}) uses {image}\n".encode()
         await self._put(host, storage, claim_file(self.owner, image), note)
 
+    async def is_claimed(self, host: str, storage: str, source: Source) -> bool:
+        image = image_file(source)
+        return any(claimed(one.name)[1] == image for one in await self.listed(host, storage, "iso"))
+
     async def upload_image(self, host: str, storage: str, source: Source) -> str:
         """From the cache or where it comes from, unless the storage has it."""
         content, name = ("iso" if source.iso else "import"), image_file(source)

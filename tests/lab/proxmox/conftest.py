@@ -1,0 +1,36 @@
+"""What end-to-end tests of Proxmox VE start from: a warm parent, secrets, the labs' event loop, sites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.lab.proxmox import warm_proxmox
+from tests.lab.proxmox.sites import Computer, LabLoop, Site, computer, site
+from tests.lab.up.places import Kit
+
+VERSIONS = {"proxmox": "v1.12.0", "proxmox-inventory": "v1.8.2"}
+
+
+@pytest.fixture(scope="session")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kit]:
+    folder = tmp_path_factory.mktemp("kit")
+    process, path = warm_proxmox.start(folder)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            made = Kit.make(path, folder, patch)
+        yield made
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def labs() -> Iterator[LabLoop]:
+    thread = LabLoop()
+    thread.start()
+    yield thread
+    thread.stop()

@@ -1,0 +1,246 @@
+"""A simulated Proxmox VE with nodes of the lab behind its VMs, and computers on which talosmith runs.
+
+Each scenario has a site of its own, for VMIDs are given by the inventory; all labs of a test process share one event
+loop in a thread of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+import re
+import shutil
+import tempfile
+import threading
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from talosmith.model.secret import Secret
+from talosmith.providers.lab.client import LabClient
+from talosmith_lab.server.lab import LabOptions, LabServer
+from tests.lab.up.places import Ended, Here, Kit
+from tests.loopback import free_network
+from tests.simulators.proxmox import VM, Proxmox, Server, serving
+from tests.simulators.proxmox.lab_guests import LabGuests
+from tests.simulators.proxmox.pace import PaceName
+from tests.waiting import PATIENCE
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+ISO = "local:iso/talos.iso"
+NODES = ("hydra", "pve1")  # of the two examples
+Kept = dict[str, Any]
+T = TypeVar("T")
+
+
+class LabLoop(threading.Thread):
+    """The event loop of all labs of this process."""
+
+    def __init__(self) -> None:
+        super().__init__(name="labs", daemon=True)
+        self.loop = asyncio.new_event_loop()
+
+    def run(self) -> None:
+        self.loop.run_forever()
+        self.loop.close()
+
+    def result(self, work: Coroutine[Any, Any, T]) -> T:
+        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self.loop)
+        return future.result(PATIENCE)
+
+    def stop(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.join()
+
+
+@dataclass
+class Site:
+    world: Proxmox
+    server: Server
+    lab: LabServer
+    guests: LabGuests
+    token: tuple[str, str]  # id and secret
+    foreign: Kept = field(default_factory=dict)  # what was there before talosmith came
+
+    def kept(self) -> Kept:
+        """All VMs and volumes, with contents. Whatever of a VM only tells the time is left out."""
+        self.settle()
+        with self.world.mutex:
+            vms = {vm.vmid: _without_times(vm) for vm in self.world.vms.values()}
+            volumes = {
+                volume.volid: (volume.size, volume.ctime, volume.vmid, volume.node, volume.data)
+                for volume in self.world.volumes.values()
+            }
+        return {"vms": vms, "volumes": volumes}
+
+    def settle(self) -> None:
+        self.world.settle()
+        self.guests.settle()
+
+    def ours(self) -> dict[str, VM]:
+        """By name, VMs that were not there before; no two have one name."""
+        self.world.settle()
+        found = [vm for vm in self.world.vms.values() if vm.vmid not in self.foreign["vms"] and not vm.template]
+        names = [vm.name for vm in found]
+        assert len(set(names)) == len(names), f"a node has two VMs: {names}"
+        return {vm.name: vm for vm in found}
+
+    def new_volumes(self, kind: str = "") -> list[str]:
+        """Of this kind (`-seed-`, `-claim-`, `-image-`), without those that were there before."""
+        self.world.settle()
+        return sorted(name for name in self.world.volumes if kind in name and name not in self.foreign["volumes"])
+
+    def calls(self, method: str, pattern: str) -> list[tuple[str, str, str]]:
+        return [call for call in self.world.calls if call[0] == method and re.search(pattern, call[1])]
+
+    def assert_clean(self) -> None:
+        """Nothing of any cluster is left, and all else is byte for byte what it was."""
+        assert self.kept() == self.foreign
+        assert not self.lab.control.list_machines()
+        assert not self.guests.problems
+
+
+def _without_times(vm: VM) -> VM:
+    kept = copy.deepcopy(vm)
+    kept.listed = None
+    return kept
+
+
+@contextmanager
+def site(labs: LabLoop, version: str = "v1.12.0", pace: PaceName = "instant") -> Iterator[Site]:
+    """A Proxmox cluster of two nodes, on which others have VMs, images and seeds, too."""
+    network = free_network()
+    folder = Path(tempfile.mkdtemp(prefix="lab-"))
+    world = Proxmox(NODES, pace=pace)
+    lab = LabServer(folder, LabOptions(clock="instant", network=network, token="let-me-in"))
+    labs.result(lab.start())
+    guests = LabGuests(lab, labs.loop, version)
+    guests.behind(world)
+    try:
+        with serving(world) as server:
+            here = Site(world, server, lab, guests, world.tokens["root"])
+            _others(world)
+            here.foreign = here.kept()
+            yield here
+    finally:
+        labs.result(lab.stop())
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _others(world: Proxmox) -> None:
+    """Near to what talosmith looks for, and not this cluster's."""
+    world.add_lvm_thin("local-lvm")
+    for node in NODES:
+        world.add_volume(ISO, content=b"boots Talos", node=node)
+    stranger = "talosmith machine cluster=talos id=fedcba9876543210 node=talos-cp-01 role=controlplane vmid=150"
+    world.add_volume("local:101/vm-101-disk-0.raw", content=b"a router's disk", node="hydra")
+    world.add_vm(101, "router", node="hydra", status="running", scsi0="local:101/vm-101-disk-0.raw,size=15")
+    world.add_vm(150, "talos-cp-01", "talosmith;talosmith-fedcba9876543210", f"{stranger}\n", node="pve1")
+    world.add_vm(151, "copied", "talosmith", f"{stranger}\n", node="hydra")  # the line is of another VMID
+    world.add_volume(
+        "local:iso/talosmith-fedcba9876543210-seed-talos-cp-01-0123456789abcdef.iso", content=b"seed", node="hydra"
+    )
+    world.add_volume("local:iso/debian.iso", content=b"boots Debian", node="hydra")
+    world.add_volume("local:import/debian.qcow2", content=b"is Debian", node="pve1")
+
+
+@dataclass(slots=True)
+class Computer(Here):
+    """Where somebody runs talosmith on an example, which is changed no more than an address needs."""
+
+    site: Site = None  # type: ignore[assignment]
+    example: str = "proxmox"
+    token: tuple[str, str] | None = None  # another one than the site's
+
+    def __post_init__(self) -> None:
+        Here.__post_init__(self)
+        for file in (EXAMPLES / self.example).glob("*.yaml"):
+            shutil.copy(file, self.folder)
+        server = self.site.server
+        prefix = self.network.removesuffix("0/24")
+        if self.example == "proxmox":
+            self.change("cluster.yaml", ("192.168.1.10:8006", f"127.0.0.1:{server.port}"))
+            self.change("cluster.yaml", ('# fingerprint: "AA:BB:…"', f'fingerprint: "{server.fingerprint}"'))
+            self.change("cluster.yaml", ("sops:proxmox.token #", "env:PROXMOX_TOKEN #"))
+            self.change("cluster.yaml", ("talosmith@pve!cluster", (self.token or self.site.token)[0]))
+            self.change("cluster.yaml", ("192.168.1.", prefix))
+            self.change("nodes.yaml", ("192.168.1.", prefix))
+        else:
+            self.change("nodes.yaml", ("10.0.10.", prefix))
+            for mac, number in {"52:54:00:c1:00:01": 11, "52:54:00:c2:00:01": 21, "52:54:00:c2:00:02": 22}.items():
+                self.site.guests.leases[mac] = f"{prefix}{number}"
+
+    @property
+    def env(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
+        for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "TMPDIR"):
+            place = self.root / name.lower().removeprefix("xdg_").removesuffix("_home")
+            place.mkdir(exist_ok=True)
+            kept[name] = str(place)
+        return {**kept, **self.access}
+
+    @property
+    def access(self) -> dict[str, str]:
+        name, secret = self.token or self.site.token
+        if self.example == "proxmox":
+            return {"PROXMOX_TOKEN": secret}
+        server = self.site.server
+        return {
+            "PROXMOX_VE_URL": server.url,
+            "PROXMOX_VE_API_TOKEN": f"{name}={secret}",
+            "PROXMOX_VE_FINGERPRINT": server.fingerprint,
+        }
+
+    def change(self, file: str, *changes: tuple[str, str]) -> None:
+        """Text of the inventory, each of which must be there."""
+        path = self.folder / file
+        text = path.read_text()
+        for before, after in changes:
+            assert before in text, f"{before!r} is not in {file}"
+            text = text.replace(before, after)
+        path.write_text(text)
+
+    @property
+    def name(self) -> str:
+        """The cluster's."""
+        return {"proxmox": "talos", "proxmox-inventory": "dev"}[self.example]
+
+    @property
+    def controlplanes(self) -> list[str]:
+        return {"proxmox": ["talos-cp-01"], "proxmox-inventory": ["dev-cp-1"]}[self.example]
+
+    @property
+    def names(self) -> list[str]:
+        """Of all nodes."""
+        workers = {"proxmox": ["talos-w-01", "talos-w-02"], "proxmox-inventory": ["dev-wk-1"]}
+        return [*self.controlplanes, *workers[self.example]]
+
+    @property
+    def destroying(self) -> tuple[str, ...]:
+        return ("destroy", "--yes", "--confirm", self.name)
+
+    def destroy(self, *argv: str, **options: Any) -> Ended:
+        return self.run(*self.destroying, *argv, **options)
+
+    def must(self, *argv: str, code: int = 0, **options: Any) -> str:
+        """The command's output, if it ends so."""
+        ended = self.run(*argv, **options)
+        assert ended.code == code, f"{' '.join(argv)}: {ended.code}\n{ended.said}"
+        assert "Traceback" not in ended.said, ended.said
+        return ended.said
+
+    @property
+    def lab(self) -> LabClient:
+        lab = self.site.lab
+        return LabClient("behind Proxmox", *lab.address, Secret(lab.options.token))
+
+    def end(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+def computer(kit: Kit, folder: Path, at: Site, example: str = "proxmox", **more: Any) -> Computer:
+    return Computer(kit, Path(tempfile.mkdtemp(dir=folder)), str(at.lab.world.subnet), site=at, example=example, **more)
