@@ -128,6 +128,7 @@ class ResizeMachine(OnNode):
         wanted = context.node(self.name).machine
         if self.running:
             machine = await context.machine_now(self.name)
+            grown = machine.disks_mib != wanted.disks_mib or any(one.name == "disk" for one in self.changed)
             if not fits(machine, wanted):
                 if not only_grows(machine, wanted):
                     raise Permanent(
@@ -135,7 +136,7 @@ class ResizeMachine(OnNode):
                     )
                 context.check_lock()
                 context.machines[self.name] = await provider.resize(machine, wanted)
-            if any(one.name == "disk" for one in self.changed):
+            if grown:
                 context.note(f"{self.name}: disks are larger; Talos grows its partitions at the next boot")
             return
         async with through_gate(context, self.name, "restart", self.controlplane, report):

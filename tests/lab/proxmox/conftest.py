@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.lab.proxmox import warm_proxmox
-from tests.lab.proxmox.sites import Computer, LabLoop, Site, computer, site
+from tests.lab.proxmox.sites import Computer, LabLoop, Site, site
 from tests.lab.up.places import Kit
 
-VERSIONS = {"proxmox": "v1.12.0", "proxmox-inventory": "v1.8.2"}
+VERSIONS = {"proxmox": "v1.12.0", "proxmox-inventory": "v1.8.2"}  # of Talos, in the examples
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +35,20 @@ def labs() -> Iterator[LabLoop]:
     thread.start()
     yield thread
     thread.stop()
+
+
+@pytest.fixture
+def computers(kit: Kit, labs: LabLoop, tmp_path: Path) -> Iterator[Callable[..., Computer]]:
+    """Makes computers with the inventory of an example: at a site (`at`), or with one of their own (`pace`)."""
+    with ExitStack() as made:
+
+        def make(example: str = "proxmox", *, at: Site | None = None, token: str = "", **options: Any) -> Computer:
+            own = ExitStack()
+            if at is None:
+                at = own.enter_context(site(labs, version=VERSIONS[example], **options))
+            computer = Computer.make(kit, tmp_path, at, example, token)
+            computer.closing = own
+            made.callback(computer.end)
+            return computer
+
+        yield make

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import os
 import re
 import shutil
 import tempfile
 import threading
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from talosmith.desired.nocloud import iso
 from talosmith.model.secret import Secret
 from talosmith.providers.lab.client import LabClient
 from talosmith_lab.server.lab import LabOptions, LabServer
@@ -27,7 +27,6 @@ from tests.lab.up.places import Ended, Here, Kit
 from tests.loopback import free_network
 from tests.simulators.proxmox import VM, Proxmox, Server, serving
 from tests.simulators.proxmox.lab_guests import LabGuests
-from tests.simulators.proxmox.pace import PaceName
 from tests.waiting import PATIENCE
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -65,6 +64,7 @@ class Site:
     guests: LabGuests
     token: tuple[str, str]  # id and secret
     foreign: Kept = field(default_factory=dict)  # what was there before talosmith came
+    made: list[int] = field(default_factory=list)  # VMIDs, each as often as a VM was made with it
 
     def kept(self) -> Kept:
         """All VMs and volumes, with contents. Whatever of a VM only tells the time is left out."""
@@ -104,6 +104,18 @@ class Site:
         assert not self.guests.problems
 
 
+class _Counted(dict[int, VM]):
+    """VMs by VMID; each new one is counted."""
+
+    def __init__(self, vms: dict[int, VM], made: list[int]) -> None:
+        super().__init__(vms)
+        self._made = made
+
+    def __setitem__(self, vmid: int, vm: VM) -> None:
+        self._made.append(vmid)
+        super().__setitem__(vmid, vm)
+
+
 def _without_times(vm: VM) -> VM:
     kept = copy.deepcopy(vm)
     kept.listed = None
@@ -111,11 +123,14 @@ def _without_times(vm: VM) -> VM:
 
 
 @contextmanager
-def site(labs: LabLoop, version: str = "v1.12.0", pace: PaceName = "instant") -> Iterator[Site]:
-    """A Proxmox cluster of two nodes, on which others have VMs, images and seeds, too."""
+def site(labs: LabLoop, version: str, **options: Any) -> Iterator[Site]:
+    """A Proxmox cluster of two nodes, on which others have VMs, images and seeds, too.
+
+    `version`: of Talos in the image; `options`: of the simulator.
+    """
     network = free_network()
     folder = Path(tempfile.mkdtemp(prefix="lab-"))
-    world = Proxmox(NODES, pace=pace)
+    world = Proxmox(NODES, **options)
     lab = LabServer(folder, LabOptions(clock="instant", network=network, token="let-me-in"))
     labs.result(lab.start())
     guests = LabGuests(lab, labs.loop, version)
@@ -125,6 +140,7 @@ def site(labs: LabLoop, version: str = "v1.12.0", pace: PaceName = "instant") ->
             here = Site(world, server, lab, guests, world.tokens["root"])
             _others(world)
             here.foreign = here.kept()
+            world.vms = _Counted(world.vms, here.made)
             yield here
     finally:
         labs.result(lab.stop())
@@ -154,10 +170,19 @@ class Computer(Here):
 
     site: Site = None  # type: ignore[assignment]
     example: str = "proxmox"
-    token: tuple[str, str] | None = None  # another one than the site's
+    token: tuple[str, str] = ("", "")  # id and secret; the site's if left out
+    closing: ExitStack = field(default_factory=ExitStack)
+
+    @classmethod
+    def make(cls, kit: Kit, folder: Path, at: Site, example: str = "proxmox", token: str = "") -> Computer:
+        """`token`: one of the simulator's by name."""
+        root = Path(tempfile.mkdtemp(dir=folder))
+        given = at.world.tokens[token] if token else ("", "")
+        return cls(kit, root, str(at.lab.world.subnet), site=at, example=example, token=given)
 
     def __post_init__(self) -> None:
         Here.__post_init__(self)
+        self.token = self.token if self.token[0] else self.site.token
         for file in (EXAMPLES / self.example).glob("*.yaml"):
             shutil.copy(file, self.folder)
         server = self.site.server
@@ -166,7 +191,7 @@ class Computer(Here):
             self.change("cluster.yaml", ("192.168.1.10:8006", f"127.0.0.1:{server.port}"))
             self.change("cluster.yaml", ('# fingerprint: "AA:BB:…"', f'fingerprint: "{server.fingerprint}"'))
             self.change("cluster.yaml", ("sops:proxmox.token #", "env:PROXMOX_TOKEN #"))
-            self.change("cluster.yaml", ("talosmith@pve!cluster", (self.token or self.site.token)[0]))
+            self.change("cluster.yaml", ("talosmith@pve!cluster", self.token[0]))
             self.change("cluster.yaml", ("192.168.1.", prefix))
             self.change("nodes.yaml", ("192.168.1.", prefix))
         else:
@@ -176,16 +201,11 @@ class Computer(Here):
 
     @property
     def env(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "HOME") if name in os.environ}
-        for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "TMPDIR"):
-            place = self.root / name.lower().removeprefix("xdg_").removesuffix("_home")
-            place.mkdir(exist_ok=True)
-            kept[name] = str(place)
-        return {**kept, **self.access}
+        return {**Here.env.__get__(self), **self.access}
 
     @property
     def access(self) -> dict[str, str]:
-        name, secret = self.token or self.site.token
+        name, secret = self.token
         if self.example == "proxmox":
             return {"PROXMOX_TOKEN": secret}
         server = self.site.server
@@ -240,7 +260,22 @@ class Computer(Here):
 
     def end(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
+        self.closing.close()
 
+    # The inventory
 
-def computer(kit: Kit, folder: Path, at: Site, example: str = "proxmox", **more: Any) -> Computer:
-    return Computer(kit, Path(tempfile.mkdtemp(dir=folder)), str(at.lab.world.subnet), site=at, example=example, **more)
+    def use_token(self, token: tuple[str, str]) -> None:
+        if self.example == "proxmox":
+            self.change("cluster.yaml", (self.token[0], token[0]))
+        self.token = token
+
+    def boots_from(self, what: str) -> None:
+        """A volume of Proxmox (`local:iso/…`), or a file of this computer that is made for it."""
+        kind = "iso" if self.example == "proxmox" else "image"
+        if ":" not in what:
+            file = self.root / what
+            raw = b"boots Talos".ljust(512, b"\1") + bytes(1024 * 1024)
+            file.write_bytes(iso({"vmlinuz": raw}) if kind == "iso" else raw)
+            what = str(file)
+        boot = {"proxmox": "boot: iso", "proxmox-inventory": "boot: template"}[self.example]
+        self.change("cluster.yaml", (f"  {boot}", f"  {boot}\n  {kind}: {what}"))

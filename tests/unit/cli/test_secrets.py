@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
@@ -257,6 +258,41 @@ def test_secrets_are_found_where_they_are_named(folder: Path, monkeypatch: pytes
     for reference in (SecretRef("env", "NO_SUCH"), SecretRef("sops", "proxmox.token")):
         with pytest.raises(SecretsError, match=str(reference)):
             secrets.value_of(reference)
+
+
+def test_a_secret_is_set_beside_the_bundle_and_never_shown(
+    folder: Path, bundle: Bundle, talosmith: Talosmith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("hidden-token\n"))
+    code, out, err = talosmith("secrets", "set", "proxmox.token", "-i", folder)
+    assert code == 0 and "hidden-token" not in out + err
+    assert "hidden-token" not in (folder / "secrets.sops.yaml").read_text()
+    monkeypatch.setattr(sys, "stdin", io.StringIO("another"))
+    assert talosmith("secrets", "set", "proxmox.other", "-i", folder)[0] == 0
+    found = read_secrets(folder)
+    assert found.value_of(SecretRef("sops", "proxmox.token")).reveal() == "hidden-token"
+    assert found.value_of(SecretRef("sops", "proxmox.other")).reveal() == "another"
+    assert found.bundle.fingerprint() == bundle.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "said"),
+    [
+        ("secrets.token", "x", "own secrets"),
+        ("a..b", "x", "not the name"),
+        ("proxmox.token", "", "empty"),
+        ("proxmox.token.more", "x", "not a mapping"),
+    ],
+)
+def test_what_cannot_be_set(
+    name: str, typed: str, said: str, folder: Path, talosmith: Talosmith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("first"))
+    talosmith("secrets", "set", "proxmox.token", "-i", folder)
+    before = (folder / "secrets.sops.yaml").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    code, _, err = talosmith("secrets", "set", name, "-i", folder)
+    assert code != 0 and said in err and (folder / "secrets.sops.yaml").read_bytes() == before
 
 
 def test_git_is_given_no_secret_in_the_clear(empty: Path, bundle: Bundle, talosmith: Talosmith) -> None:

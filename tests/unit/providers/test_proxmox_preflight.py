@@ -1,13 +1,12 @@
-"""The look at Proxmox VE before anything is created there: each cause of a later failure is named, once, with its fix.
+"""The look at Proxmox VE before anything is created there: each cause of a later failure is named once, with its fix.
 
-No finding may cost a change: after each preflight the simulated cluster is as it was, and only GET requests were sent.
+No finding may cost a change: after each preflight the simulated cluster is as it was, and only GET calls were sent.
 """
 
 from __future__ import annotations
 
 import shlex
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -155,6 +154,14 @@ async def test_something_that_is_not_proxmox_at_the_port(tmp_path: Path, status:
     assert "task log" not in found.fix
 
 
+@pytest.mark.parametrize("pinned", [True, False])
+async def test_a_port_without_tls(tmp_path: Path, pinned: bool) -> None:
+    with web_server(200, b"It works!", tls=False) as server:
+        harness = ProxmoxHarness(Proxmox(), server, tmp_path, trust=None if pinned else Trust())
+        found = await the_error(harness, "Proxmox VE API")
+    assert "TLS" in found.cause and "no answer" not in found.cause and "proxmox.url" in found.fix
+
+
 async def test_a_certificate_that_nobody_vouches_for_is_shown_to_be_pinned(tmp_path: Path) -> None:
     with proxmox(tmp_path, trust=Trust()) as harness:
         found = await the_error(harness, "certificate")
@@ -299,6 +306,11 @@ def from_linked_template(harness: ProxmoxHarness) -> None:
     harness.options = {**harness.options, "clone": "linked"}
 
 
+def from_linked_template_into_a_pool(harness: ProxmoxHarness) -> None:
+    from_linked_template(harness)
+    in_a_pool(harness)
+
+
 def in_a_pool(harness: ProxmoxHarness) -> None:
     harness.world.add_pool("talos")
     harness.options = {**harness.options, "pool": "talos"}
@@ -317,6 +329,7 @@ KINDS = [
     from_made_template,
     from_made_template_in_a_pool,
     from_linked_template,
+    from_linked_template_into_a_pool,
     in_a_pool,
     with_everything,
 ]
@@ -344,8 +357,8 @@ async def test_a_token_without_privileges_gets_by_the_printed_commands_what_it_n
 async def test_missing_privileges_are_named_with_their_paths(tmp_path: Path) -> None:
     with proxmox(tmp_path, token="sep", options={"vlan": 20, "start_order": 1, "iso_storage": "second"}) as harness:
         found = next(one for one in await look(harness) if one.check == "API token")
-    needs = found.evidence.partition(" needs ")[2].split("; ")
-    named = {where: what.split(", ") for what, _, where in (one.partition(" on ") for one in needs)}
+    needs = [one.partition(" on ") for one in found.evidence.partition(" needs ")[2].split("; ")]
+    named = {path: what.split(", ") for what, _, where in needs for path in where.split(", ")}
     vm = ["VM.Allocate", "VM.Audit", *CONFIG, "VM.PowerMgmt"]
     assert named == {
         "/": ["Sys.Modify"],

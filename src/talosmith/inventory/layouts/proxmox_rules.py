@@ -186,6 +186,13 @@ def first_address_is_by_dhcp(layout: Layout[Proxmox], resolved: Resolved) -> Ite
         yield warning(path, what, why, f"remove `seed: false`, or add {_GUEST_AGENT} to `image.extensions`")
 
 
+def machines_are_amd64(layout: Layout[Proxmox], resolved: Resolved) -> Iterator[Finding]:
+    names = [node.name for node in resolved.cluster.nodes if node.arch != "amd64"]
+    if names:
+        why = "Proxmox VE runs on amd64, and only root may give a VM another architecture"
+        yield error(("proxmox",), f"arm64 is not possible on Proxmox VE: {_names(names)}", why, "remove `arch`")
+
+
 def image_is_proven(layout: Layout[Proxmox], resolved: Resolved) -> Iterator[Finding]:
     section = layout.section
     for key in ("image", "iso"):
@@ -229,6 +236,7 @@ RULES: tuple[Rule, ...] = (
     cpu_type_runs_talos,
     traffic_is_tagged_once,
     first_address_is_by_dhcp,
+    machines_are_amd64,
     image_is_proven,
     image_settings_are_used,
 )

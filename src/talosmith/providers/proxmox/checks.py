@@ -133,9 +133,16 @@ def _described(found: Mapping[str, Any]) -> str:
 
 
 async def check_boot(
-    client: ProxmoxClient, settings: ProxmoxSettings, templates: Templates, specs: Sequence[MachineSpec]
+    client: ProxmoxClient,
+    settings: ProxmoxSettings,
+    templates: Templates,
+    specs: Sequence[MachineSpec],
+    broken: AbstractSet[str],
 ) -> list[Finding]:
-    """The ISO, image or template: that it exists in Proxmox, or can be had from where it comes."""
+    """The ISO, image or template: that it exists in Proxmox, or can be had from where it comes.
+
+    `broken`: checks that found an error; what is in a storage that cannot be used is not looked for.
+    """
     findings: dict[str, Finding] = {}
     volumes = Volumes(client, templates.owner, settings.cache)
     for spec in specs:
@@ -150,7 +157,7 @@ async def check_boot(
                     findings[label] = error(label, str(problem), f"on {host}", problem.hint)
         elif boot.volume:
             label = f"{'ISO' if boot.is_iso else 'image'} {boot.volume} on {host}"
-            if label not in findings:
+            if label not in findings and f"storage {boot.volume.partition(':')[0]} on {host}" not in broken:
                 findings[label] = await _volume(volumes, boot.volume, host, label, is_iso=boot.is_iso)
         elif boot.source is not None:
             label = f"{'ISO' if boot.is_iso else 'image'} {boot.source.name}"
@@ -175,6 +182,11 @@ async def _volume(volumes: Volumes, volume: str, host: str, label: str, *, is_is
     content = rest.partition("/")[0]
     try:
         there = await volumes.listed(host, storage, content)
+    except Denied:
+        return Finding(
+            level="note", check=label, cause=f"the token may not see what {storage} has", evidence=host,
+            fix=f"grant Datastore.Audit on /storage/{storage}",
+        )  # fmt: skip
     except TalosmithError as problem:
         return error(label, str(problem), f"on {host}", problem.hint)
     if any(one.id == volume for one in there):

@@ -20,10 +20,10 @@ import httpx2
 from talosmith.call_log import logged
 from talosmith.errors import Temporary
 from talosmith.model.secret import Secret
-from talosmith.probe import certificate_problem, system_error
+from talosmith.probe import certificate_problem
 from talosmith.providers.progress import report_progress
 from talosmith.providers.proxmox.failures import Interrupted, Unanswered, failure
-from talosmith.providers.proxmox.trust import Trust, not_trusted
+from talosmith.providers.proxmox.trust import Trust, not_trusted, unreachable
 from talosmith.waiting import retried
 
 _BASE = "/api2/json"
@@ -134,17 +134,10 @@ class ProxmoxClient:
             ) from None
 
     async def _broken(self, what: str, problem: httpx2.HTTPError) -> Temporary | Exception:
-        place = self.url.netloc.decode()
         if untrusted := certificate_problem(problem):
             return await not_trusted(self.url, untrusted.verify_message or str(untrusted))
         if isinstance(problem, httpx2.ConnectError | httpx2.ConnectTimeout):
-            refused = system_error(problem)
-            reason = os.strerror(refused.errno or 0).lower() if refused else f"no answer within {_CONNECT:g} s"
-            return Temporary(
-                f"Proxmox VE at {place} cannot be reached: {reason}",
-                hint="is the host up, and the address in `proxmox.url` right? The port is 8006",
-                retry_after=2.0,
-            )
+            return unreachable(self.url, problem)
         reason = str(problem) or type(problem).__name__
         return Interrupted(
             f"{what}: the connection to Proxmox VE broke ({reason})",

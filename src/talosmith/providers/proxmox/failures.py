@@ -11,6 +11,7 @@ import re
 from talosmith.errors import Permanent, TalosmithError, Temporary
 
 _LOCKED = 5.0  # seconds until a lock is worth another try
+_NOT_PROXMOX = (*range(300, 400), 404, 405)  # the API has none of these
 PROXY_STATUS = (595, 596, 599)  # of the server that passes calls on to other Proxmox nodes
 
 # text, hint, whether trying again may help
@@ -156,7 +157,7 @@ def failure(what: str, message: str, status: int = 0) -> TalosmithError:
                 return Temporary(text, hint=hint, retry_after=_LOCKED)
             kind = Denied if "Permission check failed" in message and "pool '" not in message else Permanent
             return kind(text, hint=hint)
-    if status == 501:
+    if status == 501 or status in _NOT_PROXMOX:
         hint = (
             "`proxmox.url` is the address of the API alone, such as https://192.168.1.10:8006; Proxmox VE 8 or newer"
         )

@@ -133,7 +133,7 @@ def start_order(settings: ProxmoxSettings, spec: MachineSpec) -> int | None:
 def new_disk(storage: str, mib: int) -> str:
     """Proxmox counts new disks in GiB, with a fraction where need be."""
     gib = mib / 1024
-    size = str(int(gib)) if gib == math.floor(gib) else f"{gib:.6f}".rstrip("0")
+    size = str(int(gib)) if gib == math.floor(gib) else f"{gib:.10f}".rstrip("0")
     return f"{storage}:{size},{_DISK}"
 
 

@@ -27,13 +27,15 @@ from talosmith.providers.proxmox.checks import (
     check_vmids,
 )
 from talosmith.providers.proxmox.client import ProxmoxClient, path
-from talosmith.providers.proxmox.failures import Denied, NotTrusted, Refused
+from talosmith.providers.proxmox.failures import Denied, NotTrusted, Refused, Unanswered
 from talosmith.providers.proxmox.machines import Machines
 from talosmith.providers.proxmox.settings import ProxmoxSettings
 from talosmith.providers.proxmox.templates import Templates
 from talosmith.providers.proxmox.trust import COMPARE, written
+from talosmith.waiting import limited
 
 _OLDEST = 8
+_PATIENCE = 5.0  # seconds: one Proxmox node waits for another for half a minute
 
 
 async def look(
@@ -54,14 +56,15 @@ async def look(
         seen = await _seen(client, settings)
         wanted = privileges.needed(settings, specs, linux_bridge=seen.is_linux_bridge(settings.section.bridge))
         lacking = privileges.missing(granted, wanted)
-        findings.append(_token(client, granted, lacking, specs))
+        findings.append(_token(client, granted, lacking, wanted, specs))
         findings += check_hosts(settings, seen)
         if any(one.level == "error" and one.check.startswith("node ") for one in findings):
             return findings
         there = {one.name for one in await machines.list() if not one.unfinished}
         new = [spec for spec in specs if spec.name not in there]
         findings += check_storages(settings, seen, new, {one.path for one in lacking})
-        findings += await check_boot(client, settings, templates, new)
+        broken = {one.check for one in findings if one.level == "error"}
+        findings += await check_boot(client, settings, templates, new, broken)
         findings += await check_vmids(machines, new)
         findings += check_memory(settings, seen, new)
         findings += check_bridge(settings, seen, new)
@@ -111,6 +114,7 @@ def _token(
     client: ProxmoxClient,
     granted: privileges.Granted,
     lacking: Sequence[privileges.Missing],
+    wanted: privileges.Needed,
     specs: Sequence[MachineSpec],
 ) -> Finding:
     if not lacking:
@@ -124,7 +128,7 @@ def _token(
         check="API token",
         cause=cause,
         evidence=f"{client.token.id} needs {privileges.listed(lacking)}",
-        fix="as root on the host:\n" + "\n".join(privileges.commands(lacking, client.token.id)),
+        fix="as root on the host:\n" + "\n".join(privileges.commands(lacking, wanted, client.token.id)),
     )
 
 
@@ -133,9 +137,14 @@ async def _seen(client: ProxmoxClient, settings: ProxmoxSettings) -> Seen:
 
     async def ask(where: str, **params: Any) -> Any:
         try:
-            return await client.get(where, **params)
+            async with limited(_PATIENCE):
+                return await client.get(where, **params)
         except Denied:
             return None
+        raise Unanswered(
+            f"GET {where}: no answer within {_PATIENCE:g} s",
+            hint="the Proxmox node, or a service on it (pvedaemon, pveproxy), does not answer",
+        )
 
     hosts = {str(one["node"]): one for one in await client.get("/nodes")}
     online = [host for host in settings.hosts if hosts.get(host, {}).get("status") == "online"]

@@ -19,6 +19,7 @@ _VM = (
 )  # fmt: skip
 _FILES = ("Datastore.Allocate", "Datastore.AllocateTemplate", "Datastore.Audit")  # to delete, upload and list
 _DISKS = ("Datastore.AllocateSpace", "Datastore.Audit")
+_LISTED = ("Datastore.Audit",)
 Granted = Mapping[str, Mapping[str, int]]  # path -> privilege -> whether it is passed on to what is below
 Needed = dict[str, set[str]]  # path -> privileges
 
@@ -41,18 +42,21 @@ def needed(settings: ProxmoxSettings, specs: Sequence[MachineSpec], *, linux_bri
     boots = [settings.boot(spec) for spec in specs]
     for spec in specs:
         vms = f"/pool/{section.pool}" if section.pool else f"/vms/{vmid_of(spec)}"
-        want(vms, *_VM)
+        want(vms, *_VM, *(("Pool.Audit",) if section.pool else ()))
         if any(start_order(settings, one) is not None for one in specs):
             want("/", "Sys.Modify")
-    if any(boot.kind == "template" for boot in boots):
-        want("/vms", "VM.Clone", *(() if all(boot.template for boot in boots) else ("VM.Allocate",)))
+    if any(boot.template for boot in boots):
+        want("/vms", "VM.Audit", "VM.Clone")
+    if any(boot.kind == "template" and not boot.template for boot in boots):
+        want(f"/pool/{section.pool}" if section.pool else "/vms", *_VM, "VM.Clone")
     want(f"/storage/{section.datastore}", *_DISKS)
     if section.seed or any(boot.source for boot in boots):
         want(f"/storage/{section.iso_storage}", *_FILES)
     if any(boot.source and not boot.source.iso for boot in boots):
         want(f"/storage/{settings.image_storage}", *_FILES)
-    if any(boot.kind != "iso" and not boot.template for boot in boots):
-        want(f"/storage/{settings.image_storage}", "Datastore.AllocateSpace")
+    for boot in boots:
+        if boot.volume:
+            want(f"/storage/{boot.volume.partition(':')[0]}", *_LISTED)
     if linux_bridge:
         vlan = f"/{section.vlan}" if section.vlan else ""
         want(f"/sdn/zones/localnetwork/{section.bridge}{vlan}", "SDN.Use")
@@ -88,11 +92,15 @@ def listed(lacking: Sequence[Missing]) -> str:
     return "; ".join(f"{', '.join(names)} on {', '.join(where)}" for names, where in paths.items())
 
 
-def commands(lacking: Sequence[Missing], token: str) -> list[str]:
-    """That grant exactly this, to be run on the host as root. With privilege separation a token has what both its
-    user and the token itself are granted."""
+def commands(lacking: Sequence[Missing], wanted: Needed, token: str) -> list[str]:
+    """That grant this, to be run on the host as root. With privilege separation a token has what both its user and
+    the token itself are granted.
+
+    All that is wanted on a path is granted, not only what lacks: an entry of a path replaces what the path has from
+    the one above it.
+    """
     lines = []
-    for role, where, privileges in _grants(lacking):
+    for role, where, privileges in _grants(lacking, wanted):
         names = ",".join(privileges)
         lines.append(f"pveum role add {role} --privs {names} || pveum role modify {role} --privs {names} --append 1")
         user = token.partition("!")[0]
@@ -102,17 +110,17 @@ def commands(lacking: Sequence[Missing], token: str) -> list[str]:
     return lines
 
 
-def _grants(lacking: Sequence[Missing]) -> Iterable[tuple[str, str, list[str]]]:
+def _grants(lacking: Sequence[Missing], wanted: Needed) -> Iterable[tuple[str, str, list[str]]]:
     """One role for each kind of path; VMs together, for their VMIDs need not exist yet."""
     grants: dict[tuple[str, str], set[str]] = {}
     for one in lacking:
         kind = one.path.split("/")[1]
         role, where = {
             "vms": ("TalosmithVMs", "/vms"),
-            "pool": ("TalosmithVMs", one.path),
+            "pool": (f"TalosmithPool-{one.path.rpartition('/')[2]}", one.path),
             "storage": (f"TalosmithStorage-{one.path.rpartition('/')[2]}", one.path),
             "sdn": ("TalosmithNetwork", "/sdn/zones/localnetwork"),
         }.get(kind, ("TalosmithSystem", one.path or "/"))
-        grants.setdefault((role, where), set()).update(one.privileges)
+        grants.setdefault((role, where), set()).update(wanted[one.path])
     for (role, where), privileges in sorted(grants.items()):
         yield role, where, sorted(privileges)

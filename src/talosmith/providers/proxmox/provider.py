@@ -102,6 +102,7 @@ class ProxmoxProvider:
         refuse_less(before, spec)
         if needs_restart(before, spec):
             await self._power.shut_down(vm, self.settings.patience)
+            vm = await self._machines.must_be_ours(machine)  # what waited for the next start is in the config now
             vm = await self._making.changed(vm, **self._restart_options(spec))
         vm = await self._making.changed(vm, **self._running_options(vm, spec))
         vm = await self._making.grown(vm, spec)

@@ -1,7 +1,7 @@
 """Templates of Talos: made of a disk image, without config and identity, and cloned by machines.
 
-A template is known by the line in its description. Clusters that use one put their tag on it; the last that removes its
-tag deletes the template, unless the user has created it (`talosmith template create`).
+A template is known by the line in its description. Clusters that use one put their tag on it; the last that removes
+its tag deletes the template, unless the user has created it (`talosmith template create`).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Templates:
         return found
 
     async def named(self, name: str, host: str) -> Vm:
-        """An existing template by name or VMID, talosmith's or not, that machines of this Proxmox node can be cloned from."""
+        """An existing template by name or VMID, talosmith's or not; one on this Proxmox node if there is one."""
         rows = [row for row in await self.lookup.rows() if name in (str(row.vmid), row.name)]
         near = sorted(rows, key=lambda row: (row.host != host, not row.is_template))
         if not near:
@@ -110,13 +110,24 @@ class Templates:
         if found.vm.being_made:
             raise Temporary(f"VM {found.vm.vmid} is being created by another run", retry_after=1.0)
         if not found.vm.is_template:
-            where = path("nodes", host, "qemu", found.vm.vmid, "template")
-            await follow(self.client, await self.client.post(where), f"convert VM {found.vm.vmid} to a template")
+            await self._convert(found)
         return await self._again(found)
+
+    async def _convert(self, found: Template) -> None:
+        """Another run may be faster."""
+        where = path("nodes", found.vm.host, "qemu", found.vm.vmid, "template")
+        try:
+            await follow(self.client, await self.client.post(where), f"convert VM {found.vm.vmid} to a template")
+        except Permanent:
+            if not (await self._again(found)).vm.is_template:
+                raise
 
     async def _create(self, image: str, host: str, volume: str, name: str, *, kept: bool) -> Template:
         for row in await self.lookup.rows():
             if row.name == name and row.host == host:
+                other = await self.lookup.vm(host, row.vmid)
+                if other is None or other.being_made or other.marker.kind == "template":
+                    raise Temporary(f"VM {row.vmid} is being created by another run")
                 raise Permanent(
                     f"the template {image}@{host} cannot be created: VM {row.vmid} has the name {name!r}, and is not "
                     "a template of talosmith",
