@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +43,7 @@ class Reader:
 
     folder: Path
     tools: tuple[Path, ...] = ()
+    exported: Mapping[str, str] = field(default_factory=dict)  # in the environment, by the reader
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -50,7 +51,7 @@ class Reader:
         home.mkdir(exist_ok=True)
         path = ":".join(map(str, (Path(sys.executable).parent, *self.tools, "/usr/bin", "/bin")))
         passed = {name: os.environ[name] for name in ("PYTHONPATH", "TALOSMITH_DIALED") if name in os.environ}
-        return {"HOME": str(home), "PATH": path, "TERM": "xterm-256color", **passed}
+        return {"HOME": str(home), "PATH": path, "TERM": "xterm-256color", **passed, **self.exported}
 
     def types(self, line: str, answer: str = "") -> tuple[int, str]:
         """The exit code, and all that is shown. `answer` is typed at the first question."""

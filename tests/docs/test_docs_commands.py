@@ -21,6 +21,7 @@ TESTED = {  # where the commands of a page are run
     "docs/secrets.md": "test_secrets_page",
     "docs/howto/libvirt.md": "tests/real/libvirt/test_libvirt_up.py",
     "docs/howto/metal.md": "test_metal_page",
+    "docs/howto/proxmox.md": "tests/real/proxmox/test_proxmox_howto.py",
     "docs/howto/troubleshooting.md": "test_troubleshooting_page",
     "docs/promises.md": "tests/unit/test_promises.py",
 }

@@ -12,6 +12,7 @@ import pytest
 from tests.lab.proxmox import warm_proxmox
 from tests.lab.proxmox.sites import Computer, LabLoop, Site, site
 from tests.lab.up.places import Kit
+from tests.simulators.proxmox.certificate import certificate
 
 VERSIONS = {"proxmox": "v1.12.0", "proxmox-inventory": "v1.8.2"}  # of Talos, in the examples
 
@@ -31,6 +32,7 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kit]:
 
 @pytest.fixture(scope="session")
 def labs() -> Iterator[LabLoop]:
+    certificate()  # of all simulators of this process: not made by two threads at once
     thread = LabLoop()
     thread.start()
     yield thread

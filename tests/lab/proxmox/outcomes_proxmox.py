@@ -8,10 +8,11 @@ from tests.lab.proxmox.sites import Computer
 from tests.lab.up.outcomes import one_etcd
 
 
-def converged(computer: Computer, names: Iterable[str] = (), *, made_once: bool = True) -> None:
+def converged(computer: Computer, names: Iterable[str] = (), *, made_once: bool = True, bootstraps: int = 1) -> None:
     """One VM for each node, which runs and holds no seed; one etcd; nothing left to do.
 
     `made_once`: no VM was ever made with a VMID that had one before; it may be so after a task that failed.
+    `bootstraps`: of all clusters that the site has seen.
     """
     wanted, site = sorted(names or computer.names), computer.site
     vms = site.ours()
@@ -21,7 +22,7 @@ def converged(computer: Computer, names: Iterable[str] = (), *, made_once: bool 
     machines = computer.machines()
     assert sorted(machines) == wanted
     assert all(machine["ready"] for machine in machines.values()), machines
-    assert computer.done("Bootstrap") == 1
+    assert computer.done("Bootstrap") == bootstraps
     one_etcd(computer, computer.controlplanes)
     assert computer.steps() == []
     assert site.guests.problems == []

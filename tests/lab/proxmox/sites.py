@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from talosmith.desired.nocloud import iso
+from talosmith.desired.secrets_file import RULES_FILE, SECRETS_FILE
 from talosmith.model.secret import Secret
 from talosmith.providers.lab.client import LabClient
 from talosmith_lab.server.lab import LabOptions, LabServer
@@ -263,6 +264,13 @@ class Computer(Here):
         self.closing.close()
 
     # The inventory
+
+    def make_secrets(self) -> None:
+        """Of its own, where the computer had none before; so it is another cluster."""
+        for name in (SECRETS_FILE, RULES_FILE):
+            (self.folder / name).unlink()
+        shutil.rmtree(self.root / "config")
+        assert SECRETS_FILE in self.must("secrets", "init")
 
     def use_token(self, token: tuple[str, str]) -> None:
         if self.example == "proxmox":

@@ -1,9 +1,9 @@
 """Real guests behind the VMs of the simulated Proxmox VE: a QEMU process for each VM that runs.
 
 What a guest boots is what went through the API: its first disk is a copy of the uploaded image, of the size that the
-VM's config says, and its CD is the uploaded seed. Guests are on a bridge in a network namespace of the test's own. They
-are emulated, so tests are the same with and without KVM. Disks and the CD hang on virtio instead of SCSI and IDE: the
-small guest has drivers for nothing else.
+VM's config says, and its CD is the uploaded seed. Guests are on a bridge in a network namespace of the test's own.
+They are emulated, so tests are the same with and without KVM. Disks and the CD hang on virtio instead of SCSI and
+IDE: the small guest has drivers for nothing else.
 """
 
 from __future__ import annotations
@@ -109,8 +109,9 @@ class QemuGuests:
             words += ["-drive", f"if=none,id=disk{number},format=raw,file={self._disk(vm, one, folder)}"]
             words += ["-device", f"virtio-blk-pci,drive=disk{number},bootindex={number}"]
         (cd,) = [one for one in found if one.option == _SEED_DRIVE]
-        seed = "" if cd.file == "none" else f",readonly=on,format=raw,file={self._world.volume_path(cd.file, vm.node)}"
-        words += ["-drive", f"if=none,id=seed,media=cdrom{seed}"]
+        seed = None if cd.file == "none" else self._world.volume_path(cd.file, vm.node)
+        medium = f",readonly=on,format=raw,file={seed}" if seed else ""
+        words += ["-drive", f"if=none,id=seed,media=cdrom{medium}"]
         return [*words, "-device", "virtio-scsi-pci", "-device", "scsi-cd,drive=seed"]
 
     def _disk(self, vm: VM, one: Drive, folder: Path) -> Path:
@@ -120,7 +121,7 @@ class QemuGuests:
         disk = folder / f"{one.option}.raw"
         if not disk.exists() and volume.origin is not None:
             image = self._world.volume_path(one.file, vm.node)
-            subprocess.run(["qemu-img", "convert", "-O", "raw", image, disk], check=True)  # noqa: S607 - Debian's
+            subprocess.run(["qemu-img", "convert", "-O", "raw", image, disk], check=True)
         with disk.open("ab") as file:
             file.truncate(volume.virtual_size)
         return disk

@@ -1,7 +1,8 @@
 """The provider in front of a Proxmox VE that is known by its API alone, as a real one is.
 
-Nothing can go wrong there on request, so things go wrong on the way: the client of the provider counts its calls, loses
-answers and hides VMs from the list. All VMs have VMIDs of one range and one tag, and only those with both are deleted.
+Nothing can go wrong there on request, so things go wrong on the way: the client of the provider counts its calls,
+loses answers and hides VMs from the list. All VMs have VMIDs of one range and one tag; only those with both are
+deleted.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from tests.machine_specs import machine_spec
 from tests.provider_contract import There
 from tests.waiting import PATIENCE
 
-OWNER = Owner("contract", "7a10500000c0ffee")
-VMIDS = range(987_650_000, 987_650_100)
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])  # each has a cluster of its own on the server
+OWNER = Owner("contract", f"7a10500000c0ff{_WORKER:02x}")
+VMIDS = range(987_650_000 + _WORKER * 100, 987_650_100 + _WORKER * 100)
 MARK = "talosmith-contract"
 _WORDS = {CLUSTER_TAG: "cluster", ID_TAG: "id", NODE_TAG: "node", ROLE_TAG: "role"}
 _OFTEN = 0.05  # seconds
@@ -115,10 +117,9 @@ class _Client(ProxmoxClient):
 def spec_of(name: str, role: Role) -> MachineSpec:
     """Small: real machines take real memory."""
     offset = int(name.rpartition("-")[2]) + (0 if role == "controlplane" else 50)
-    return machine_spec(
-        name, role, f"127.99.98.{offset}", mac=f"52:54:00:c2:03:{offset:02x}", vmid=VMIDS[offset], cpu=1, ram_mib=512,
-        disks_mib=(1024, 512),
-    )  # fmt: skip
+    mac = f"52:54:00:c3:{_WORKER:02x}:{offset:02x}"
+    sizes: dict[str, Any] = {"cpu": 1, "ram_mib": 512, "disks_mib": (1024, 512)}
+    return machine_spec(name, role, f"127.99.98.{offset}", mac=mac, vmid=VMIDS[offset], **sizes)
 
 
 class ServerHarness:

@@ -96,7 +96,7 @@ class Volumes(Mapping[str, Volume]):
         return sorted(found, key=lambda volume: volume.name)
 
     def of_vm(self, vmid: int, node: str | None = None) -> list[Volume]:
-        return [volume for volume in self._all if volume.vmid == vmid and node in (None, "", volume.node)]
+        return [one for one in self._all if one.vmid == vmid and (node is None or one.node in ("", node))]
 
     def clones_of(self, volume: Volume) -> list[Volume]:
         return [other for other in self._all if other.parent is volume]

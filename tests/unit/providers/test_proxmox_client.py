@@ -268,7 +268,7 @@ async def test_an_error_of_a_task_is_as_good_as_one_of_the_call(
     upid = await client.post(f"{QEMU}/999/status/start")  # which Proxmox VE answers with 200
     with pytest.raises(Gone, match="start VM 999: Configuration file"):
         await follow(client, upid, "start VM 999")
-    options = {"vmid": 100, "ide2": "local:iso/gone.iso,media=cdrom"}
+    options: dict[str, Any] = {"vmid": 100, "ide2": "local:iso/gone.iso,media=cdrom"}
     with pytest.raises(Permanent, match=r"create: .*gone\.iso.* does not exist") as missing:
         await follow(client, await client.post(QEMU, **options), "create")
     assert "deleted from the storage" in missing.value.hint
@@ -385,7 +385,7 @@ async def listening(context: ssl.SSLContext | None, port: int = 0) -> AsyncItera
     heard: list[bytes] = []
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while part := await reader.read(65536):
+        if part := await reader.read(65536):
             heard.append(part)
         writer.close()
 

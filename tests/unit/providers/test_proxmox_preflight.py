@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from talosmith.errors import TalosmithError
 from talosmith.model.machines import MachineSpec
 from talosmith.model.secret import Secret
 from talosmith.providers.base import Finding, Known
@@ -264,8 +265,8 @@ def _run(world: Proxmox, what: str, verb: str, name: str, *options: str) -> bool
 async def whole_life(harness: ProxmoxHarness) -> None:
     """All that `up`, a resize and `destroy` call."""
     provider = harness.provider()
-    for spec in provider.resources():
-        await provider.create_resource(spec, Known(resources={}, machines={}))
+    for wanted in provider.resources():
+        await provider.create_resource(wanted, Known(resources={}, machines={}))
     for spec in MACHINES:
         machine = await provider.create(spec, Secret("machine: {}"))
         larger = with_settings(spec, cpu=4, ram_mib=4096, disks_mib=(20480, 5120, 5120))
@@ -352,6 +353,25 @@ async def test_a_token_without_privileges_gets_by_the_printed_commands_what_it_n
         pveum(world, found.fix)
         assert {one.level for one in await look(harness)} <= {"ok", "note"}
         await whole_life(harness)
+
+
+async def test_no_privilege_is_asked_for_in_vain(tmp_path: Path) -> None:
+    """Without any one of them something fails. Only to see what storages have, others are enough."""
+    world = Proxmox()
+    world.add_token("root@pam", "smith")
+    with proxmox(tmp_path, world, token="smith") as harness:
+        from_linked_template(harness)
+        pveum(world, next(one for one in await look(harness) if one.check == "API token").fix)
+        granted = {name: held for name, held in world.access.roles.items() if name.startswith("Talosmith")}
+        assert sum(map(len, granted.values())) >= 15
+        for role, held in granted.items():
+            for one in sorted(held - {"Datastore.Audit"}):
+                world.access.roles[role] = held - {one}
+                with pytest.raises((TalosmithError, AssertionError)):
+                    await whole_life(harness)
+                world.access.roles[role] = held
+                for vmid in [vmid for vmid in world.vms if vmid != 900]:
+                    del world.vms[vmid]
 
 
 async def test_missing_privileges_are_named_with_their_paths(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import IO
 from talosmith.tasks import stop_if_cancelled
 
 _CLUSTER = 64 * 1024
+_SECTOR = 512
 _ENTRIES = _CLUSTER // 8  # of an L2 table
 _COUNTS = _CLUSTER // 2  # of a block of reference counts
 _COPIED = 1 << 63  # the cluster is used once
@@ -36,8 +37,9 @@ def write_qcow2(raw: Path, target: Path) -> None:
         l2_at = counts_at + 1 + blocks
         data_at = l2_at + len(tables)
         total = data_at + len(used)
+        sectors = -(-size // _SECTOR)  # whole ones: QEMU leaves a part of one out
         header = (
-            b"QFI\xfb", 2, 0, 0, 16, size, 0, l1_size, _CLUSTER, counts_at * _CLUSTER, 1, 0, 0,
+            b"QFI\xfb", 2, 0, 0, 16, sectors * _SECTOR, 0, l1_size, _CLUSTER, counts_at * _CLUSTER, 1, 0, 0,
         )  # fmt: skip
         file.write(_HEADER.pack(*header).ljust(_CLUSTER, b"\0"))
         place = {table: (l2_at + number) * _CLUSTER for number, table in enumerate(tables)}

@@ -54,6 +54,7 @@ class ProxmoxClient:
         self.url = httpx2.URL(url)
         self.token = token
         self.trust = trust
+        self.watches: dict[str, Any] = {}  # of tasks, by Proxmox node
         self._client: httpx2.AsyncClient | None = None
         self._connecting = asyncio.Lock()
 

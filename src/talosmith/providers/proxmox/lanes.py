@@ -1,7 +1,7 @@
 """How much is written to a storage at once: a storage that is busy gets less, instead of failing the run.
 
 Clones of one template to one storage wait for each other's locks, and give up after seconds; so there is one at a
-time. Creating goes two at a time, and one at a time once the storage has refused to be locked.
+time. Creating goes four at a time, and one at a time once the storage has refused to be locked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from talosmith.errors import Temporary
 
-_CREATING = 2
+_CREATING = 4
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from talosmith.errors import Permanent
 from talosmith.model.machines import Power
 from talosmith.providers.proxmox.client import ProxmoxClient, path
-from talosmith.providers.proxmox.failures import Gone
+from talosmith.providers.proxmox.failures import Denied, Gone
 from talosmith.providers.proxmox.tasks import makes_vms
 from talosmith.providers.proxmox.vm import Vm
 from talosmith.waiting import now, slower
@@ -52,11 +52,15 @@ class Lookup:
         return next((row.host for row in await self.rows() if row.vmid == vmid), "")
 
     async def vm(self, host: str, vmid: int, *, live: bool = False) -> Vm | None:
-        """`live`: values that wait for the next start are left out."""
+        """`live`: values that wait for the next start are left out.
+
+        None as well if the token may not see it: with privileges on a pool alone, Proxmox answers 403 for each VM
+        outside of it, whether there is one or not. A VM of this cluster is in the pool.
+        """
         where = path("nodes", host, "qemu", vmid, "config")
         try:
             return Vm(vmid, host, await self.client.get(where, **({"current": 1} if live else {})))
-        except Gone:
+        except (Gone, Denied):
             return None
 
     async def power(self, host: str, vmid: int) -> Power:

@@ -7,7 +7,8 @@ listed as unfinished; it is changed or deleted only after the end of that task, 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from talosmith.errors import Permanent
 from talosmith.model.machines import Machine, MachineSpec, Owner, Power
@@ -19,7 +20,7 @@ from talosmith.providers.proxmox.marker import TEMPLATE_TAG, owner_tag
 from talosmith.providers.proxmox.settings import ProxmoxSettings
 from talosmith.providers.proxmox.tasks import makes_vms
 from talosmith.providers.proxmox.vm import SEED_DRIVE, Vm
-from talosmith.providers.proxmox.volumes import seed_prefix
+from talosmith.providers.proxmox.volumes import Volumes, seed_prefix, seeded_node
 
 _ROUNDED = 4  # MiB: LVM makes disks a little larger
 
@@ -33,9 +34,39 @@ class Machines:
     addresses: Addresses
 
     async def list(self) -> list[Machine]:
-        rows = [row for row in await self.lookup.rows() if self._may_be_ours(row)]
-        found = await asyncio.gather(*map(self._machine_of, rows))
-        return sorted((one for one in found if one is not None), key=lambda one: one.name)
+        rows, seeds = await asyncio.gather(self.lookup.rows(), self._seeds())
+        seen = await asyncio.gather(*(self._machine_of(row) for row in rows if self._may_be_ours(row)))
+        found = {one.name: replace(one, seeded=one.seeded or one.name in seeds) for one in seen if one is not None}
+        for name in seeds - found.keys():
+            if (begun := await self._begun(name)) is not None:
+                found[name] = begun
+        return sorted(found.values(), key=lambda one: one.name)
+
+    async def _seeds(self) -> set[str]:
+        """Names of nodes that have a seed in the ISO storage, be it in a drive or left by a run that was cut off."""
+        section = self.settings.section
+        if not section.seed:
+            return set()
+        volumes = Volumes(self.client, self.owner)
+        found = set()
+        for host in self.settings.hosts:
+            with suppress(Permanent):  # such as no privilege: preflight reports it
+                listed = await volumes.listed(host, section.iso_storage, "iso")
+                found |= {node for one in listed if (node := seeded_node(self.owner, one.name))}
+        return found
+
+    async def _begun(self, name: str) -> Machine | None:
+        """Creation was cut off before the VM, and left the seed, which has the config in it: `create` continues,
+        `destroy` deletes it. None if there is a VM that the list does not have yet."""
+        spec = self.settings.specs.get(name)
+        vmid = spec.node.vmid if spec is not None else None
+        if spec is not None and vmid is not None:
+            vm = await self.lookup.vm(self.settings.host(spec), vmid)
+            if vm is not None and (vm.being_made or vm.marker.is_of(self.owner)):
+                return None
+        role = spec.role if spec is not None else "worker"
+        tags = self.owner.tags(name, role)
+        return Machine(id=f"{vmid or 0}/", name=name, role=role, power="off", seeded=True, unfinished=True, tags=tags)
 
     async def renamed(self) -> dict[str, tuple[str, ...]]:
         """By cluster name: VMs with this cluster's id and another cluster name."""
@@ -57,7 +88,7 @@ class Machines:
         vm = await self.lookup.vm(row.host, row.vmid, live=True)
         if vm is None or vm.is_template:
             return None
-        if vm.marker.is_of(self.owner):
+        if self.is_ours(vm):
             return await self.described(vm)
         if vm.being_made and vm.vmid in self.settings.vmids and await makes_vms(self.client, vm.host):
             return self.in_the_making(vm)
@@ -70,7 +101,7 @@ class Machines:
         return Machine(id=f"{vm.vmid}/", name=spec.name, role=spec.role, power="off", unfinished=True, tags=tags)
 
     def is_ours(self, vm: Vm) -> bool:
-        """Both signs; the tag comes last to a clone."""
+        """By both signs; the tag comes last to a clone. Without the tag, a finished VM was given up by hand."""
         marker = vm.marker
         return marker.is_of(self.owner) and (owner_tag(self.owner) in vm.tags or marker.unfinished)
 
@@ -78,7 +109,7 @@ class Machines:
         """`vm`: with live values."""
         marker, spec = vm.marker, self.settings.specs.get(vm.marker.node)
         state = power or await self.lookup.power(vm.host, vm.vmid)
-        unfinished = marker.unfinished or vm.being_made or not self.is_ours(vm)
+        unfinished = marker.unfinished or vm.being_made
         running, restart = self._outdated(vm, spec) if spec is not None and not unfinished else ("", "")
         return Machine(
             id=vm.id,

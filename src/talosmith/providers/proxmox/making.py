@@ -21,14 +21,14 @@ from talosmith.providers.proxmox.client import Value, path
 from talosmith.providers.proxmox.failures import Taken
 from talosmith.providers.proxmox.lanes import Lanes
 from talosmith.providers.proxmox.machines import Machines
-from talosmith.providers.proxmox.marker import describe_machine
+from talosmith.providers.proxmox.marker import TAG, describe_machine, owner_tag
 from talosmith.providers.proxmox.options import vmid_of
 from talosmith.providers.proxmox.power import PowerSwitch
 from talosmith.providers.proxmox.settings import Boot
 from talosmith.providers.proxmox.starting import Starting
 from talosmith.providers.proxmox.tasks import follow
 from talosmith.providers.proxmox.vm import ISO_DRIVE, SEED_DRIVE, Vm
-from talosmith.providers.proxmox.volumes import Volumes
+from talosmith.providers.proxmox.volumes import Volumes, image_file, seed_prefix
 
 _IN_THE_MAKING = 600.0  # seconds that the task of another run is waited for
 
@@ -42,20 +42,17 @@ class Making:
     lanes: Lanes = field(default_factory=Lanes)
     _alone: defaultdict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
-    async def make(self, spec: MachineSpec, seed: Secret | None) -> Vm:
-        """The machine's VM, finished and powered on."""
+    async def make(self, spec: MachineSpec, seed: Secret | None) -> tuple[Vm, bool]:
+        """The machine's VM, finished and powered on; whether it was powered on just now."""
         vmid = vmid_of(spec)
         async with self._alone[vmid]:
-            vm = await self._existing(vmid, spec)
-            if vm is None:
-                vm = await self._begun(spec, seed)
-            vm = await self._settled(vm, spec)
-            if vm.marker.unfinished or not self.machines.is_ours(vm):
+            there = await self._existing(vmid)
+            vm = await self._settled(there or await self._begun(spec, seed), spec)
+            if vm.marker.unfinished:
                 vm = await self._finished(vm, spec, seed)
-            await self.power.on(vm)
-            return vm
+            return vm, await self.power.on(vm, surely_off=there is None)
 
-    async def _existing(self, vmid: int, spec: MachineSpec) -> Vm | None:
+    async def _existing(self, vmid: int) -> Vm | None:
         lookup = self.machines.lookup
         host = await lookup.host_of(vmid)
         return await lookup.vm(host, vmid) if host else None
@@ -68,18 +65,21 @@ class Making:
             else:
                 await self._create(spec, boot, host, seed)
         except Taken as taken:  # since we have looked, or the list is late
-            vm = await self._existing(vmid_of(spec), spec) or await self.machines.lookup.vm(host, vmid_of(spec))
+            vm = await self._existing(vmid_of(spec)) or await self.machines.lookup.vm(host, vmid_of(spec))
             if vm is None:
                 raise Temporary(str(taken), hint=taken.hint, retry_after=1.0) from None
             return vm
         vm = await self.machines.lookup.vm(host, vmid_of(spec))
         if vm is None:
-            raise Temporary(f"{spec.name}: VM {vmid_of(spec)} was deleted just after it was created")
+            raise Temporary(
+                f"{spec.name}: VM {vmid_of(spec)} was deleted just after it was created",
+                hint="or the token has no VM.Audit on it: `talosmith doctor` lists what it may not do",
+            )
         return vm
 
     async def _create(self, spec: MachineSpec, boot: Boot, host: str, seed: Secret | None) -> None:
         settings = self.machines.settings
-        volume = await self.starting.volume(boot, host)
+        volume = self.starting.volume(boot)
         attached = await self._seed(spec, host, seed)
         wanted = options.created(settings, self.machines.owner, spec, boot, volume, attached)
         what = f"create {spec.name} (VM {vmid_of(spec)}) on {host}"
@@ -129,7 +129,7 @@ class Making:
         if made.being_made:
             raise Temporary(f"{spec.name}: VM {vm.vmid} is still being made by a task on {vm.host}")
         marker = made.marker
-        if not marker.is_of(self.machines.owner) or marker.node != spec.name:
+        if not self.machines.is_ours(made) or marker.node != spec.name:
             raise self.taken(made, spec)
         return made
 
@@ -137,7 +137,8 @@ class Making:
         marker = vm.marker
         whose = "not created by talosmith"
         if marker.is_of(self.machines.owner):
-            whose = f"the machine of node {marker.node}"
+            lost = f", but without the tag {owner_tag(self.machines.owner)}"
+            whose = f"the machine of node {marker.node}{'' if self.machines.is_ours(vm) else lost}"
         elif marker.is_machine:
             whose = f"node {marker.node} of another cluster {marker.fields.get('cluster', '')!r}"
         return Permanent(
@@ -149,11 +150,12 @@ class Making:
 
     async def _finished(self, vm: Vm, spec: MachineSpec, seed: Secret | None) -> Vm:
         boot = self.machines.settings.boot(spec)
-        if boot.kind == "template" or not vm.media(SEED_DRIVE):
+        if boot.kind == "template":
             vm = await self._equipped(vm, spec, boot, seed)
         vm = await self.grown(vm, spec)
         owner, settings = self.machines.owner, self.machines.settings
-        tags = ";".join(sorted({*vm.tags, *options.tags(settings, owner, spec)} - {"talosmith-template"}))
+        inherited = {tag for tag in vm.tags if not tag.startswith(f"{TAG}-")}  # not: whose the template is
+        tags = ";".join(sorted({*inherited, *options.tags(settings, owner, spec)}))
         return await self.changed(vm, tags=tags, description=describe_machine(owner, spec, vm.vmid))
 
     async def _equipped(self, vm: Vm, spec: MachineSpec, boot: Boot, seed: Secret | None) -> Vm:
@@ -205,8 +207,17 @@ class Making:
 
     async def emptied(self, vm: Vm) -> Vm:
         """Without seed and ISO in its drives. They stay, empty: a drive goes only with a restart."""
-        drives = [drive for drive in (SEED_DRIVE, ISO_DRIVE) if vm.media(drive)]
+        ours = {SEED_DRIVE: seed_prefix(self.machines.owner), ISO_DRIVE: self._booted_iso(vm)}
+        drives = [drive for drive, name in ours.items() if name and name in vm.media(drive)]
         return await self.changed(vm, **dict.fromkeys(drives, "none,media=cdrom"))
+
+    def _booted_iso(self, vm: Vm) -> str:
+        """The ISO that the machine was created with; another one in its drive is the user's."""
+        spec = self.machines.settings.specs.get(vm.marker.node)
+        boot = self.machines.settings.boot(spec) if spec is not None else None
+        if boot is None or not boot.is_iso:
+            return ""
+        return boot.volume or (image_file(boot.source) if boot.source else "")
 
 
 def _free_slot(vm: Vm) -> str:

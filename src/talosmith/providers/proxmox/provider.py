@@ -13,7 +13,7 @@ from talosmith.providers.base import NO_HOST_CALLS, Finding, Known, Template
 from talosmith.providers.proxmox import options
 from talosmith.providers.proxmox.addresses import Addresses
 from talosmith.providers.proxmox.client import ProxmoxClient, path
-from talosmith.providers.proxmox.failures import Gone
+from talosmith.providers.proxmox.failures import Gone, failure
 from talosmith.providers.proxmox.lookup import Lookup
 from talosmith.providers.proxmox.machines import Machines
 from talosmith.providers.proxmox.making import Making
@@ -28,6 +28,7 @@ from talosmith.providers.proxmox.templates import Templates
 from talosmith.providers.proxmox.vm import Vm
 from talosmith.providers.proxmox.volumes import Volumes
 from talosmith.providers.sizes import needs_restart, refuse_less
+from talosmith.tasks import task_group
 
 _MADE_BY_OTHERS = 600.0  # seconds
 
@@ -63,23 +64,36 @@ class ProxmoxProvider:
         return await self._machines.renamed()
 
     async def create(self, spec: MachineSpec, seed: Secret | None = None) -> Machine:
-        vm = await self._making.make(spec, seed)
-        return await self._machines.described(await self._live(vm), "on")
+        vm, started = await self._making.make(spec, seed)
+        return await self._machines.described(vm if started else await self._live(vm), "on")
 
     async def destroy(self, machine: Machine) -> None:
         vm = await self._whole(machine)
         if vm is None:
+            if machine.unfinished:
+                await self._delete_seeds(machine)
             return
-        await self._power.off(vm)
-        storage = self.settings.section.iso_storage
-        if self.settings.section.seed or machine.seeded:
-            await self._volumes.delete_seeds(vm.host, storage, machine.name)
+        if vm.is_protected:
+            raise failure(f"delete {machine.name}", f"can't remove VM {vm.vmid} - protection mode enabled")
+        async with task_group() as group:  # both before the VM: as long as it exists, the rest is found again
+            group.create_task(self._power.off(vm))
+            group.create_task(self._delete_seeds(machine, vm.host))
         try:
             where = path("nodes", vm.host, "qemu", vm.vmid)
             upid = await self.client.delete(where, purge=1, **{"destroy-unreferenced-disks": 1})
             await follow(self.client, upid, f"delete {machine.name} (VM {vm.vmid})")
         except Gone:
             return
+
+    async def _delete_seeds(self, machine: Machine, *hosts_now: str) -> bool:
+        """Of the Proxmox node that has the VM, and of the one that it was created on."""
+        spec = self.settings.specs.get(machine.name)
+        created_on = (self.settings.host(spec),) if spec is not None else self.settings.hosts
+        hosts = {*hosts_now, *created_on}
+        storage = self.settings.section.iso_storage
+        if not self.settings.section.seed and not machine.seeded:
+            return False
+        return any([await self._volumes.delete_seeds(host, storage, machine.name) for host in sorted(hosts)])
 
     async def _whole(self, machine: Machine) -> Vm | None:
         """The machine's VM once no task makes it any more, if it is this cluster's then."""
@@ -129,7 +143,7 @@ class ProxmoxProvider:
     async def forget_seed(self, machine: Machine) -> bool:
         """Empties its drives and deletes the seed, which has the config in it; whether there was one."""
         vm = await self._making.emptied(await self._machines.must_be_ours(machine))
-        return await self._volumes.delete_seeds(vm.host, self.settings.section.iso_storage, machine.name)
+        return await self._delete_seeds(machine, vm.host)
 
     async def close(self) -> None:
         await self.client.close()

@@ -20,20 +20,14 @@ class Starting:
     def storage(self, boot: Boot) -> str:
         return self.settings.section.iso_storage if boot.is_iso else self.settings.image_storage
 
-    async def volume(self, boot: Boot, host: str) -> str:
+    def volume(self, boot: Boot) -> str:
         """Uploaded by a step of the plan before this one."""
         if boot.volume:
             return boot.volume
         if boot.source is None:
             raise AssertionError("neither a source nor a volume")
-        storage, content, name = self.storage(boot), ("iso" if boot.is_iso else "import"), image_file(boot.source)
-        for one in await self.volumes.listed(host, storage, content):
-            if one.name == name:
-                return one.id
-        raise Permanent(
-            f"{name} is not in the storage {storage} of {host}",
-            hint="the image was deleted meanwhile: plan again, and it is uploaded",
-        )
+        content = "iso" if boot.is_iso else "import"
+        return f"{self.storage(boot)}:{content}/{image_file(boot.source)}"
 
     async def template(self, boot: Boot, host: str) -> Vm:
         if boot.template:

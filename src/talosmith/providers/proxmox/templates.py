@@ -93,6 +93,11 @@ class Templates:
                 f"VM {near[0].vmid} ({name}) is not a template",
                 hint="convert it to a template in Proxmox, or name another one in `proxmox.template`",
             )
+        if not vm.disks:
+            raise Permanent(
+                f"the template {name!r} (VM {vm.vmid}) has no SCSI disk, which Talos is expected on",
+                hint="use a template whose disk is scsi0; `talosmith template create` makes one",
+            )
         return vm
 
     async def find(self, image: str, host: str) -> Template | None:
@@ -137,6 +142,8 @@ class Templates:
         for vmid in (vmid for vmid in range(first, first + _MOST) if vmid not in self.settings.vmids):
             description = describe_template(image, self.settings.section.datastore, vmid, kept=kept)
             wanted = options.template(self.settings, name, vmid, volume, description)
+            if not kept:  # the cluster's from the beginning: `destroy` deletes also what is half finished
+                wanted["tags"] = ";".join(sorted((TAG, TEMPLATE_TAG, owner_tag(self.owner))))
             try:
                 upid = await self.client.post(path("nodes", host, "qemu"), **wanted)
             except Taken:

@@ -59,6 +59,10 @@ class Vm:
         return bool(int(self.config.get("template") or 0))
 
     @property
+    def is_protected(self) -> bool:
+        return bool(int(self.config.get("protection") or 0))
+
+    @property
     def uuid(self) -> str:
         return properties(str(self.config.get("smbios1", ""))).get("uuid", "")
 

@@ -56,6 +56,12 @@ def seed_prefix(owner: Owner, node: str = "") -> str:
     return f"{_PREFIX}-{owner.id}-seed-{f'{node}-' if node else ''}"
 
 
+def seeded_node(owner: Owner, name: str) -> str:
+    """The node in the name of one of this cluster's seeds; empty if it is none."""
+    found = re.fullmatch(rf"{re.escape(seed_prefix(owner))}(.+)-[0-9a-f]{{16}}\.iso", name)
+    return found[1] if found else ""
+
+
 def _label(source: Source) -> str:
     return _UNSAFE.sub("_", source.name)
 
