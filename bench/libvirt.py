@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.machine_part import MACHINE_PART
 from bench.measure import Cost, Result, command
 from bench.rpc import counting
 from bench.same_machines import NODES, PROVIDER, Place, made, write_image, write_inventory, write_resources
@@ -28,54 +29,6 @@ START = "start"  # of ours: until the host is asked for the first time
 OURS, THEIRS = "ours", "theirs"
 LIMIT = 1.0  # times what Terraform takes
 _LIMIT = 60  # seconds in which a run is over, or hangs
-
-_OURS = """
-import sys, time
-from pathlib import Path
-import asyncio
-from talosmith.cli import planning
-from talosmith.cli.options import Output
-from talosmith.observed.resources import look_at_resources
-from talosmith.observed.world import NodeSeen, Observed, Unknown
-from talosmith.operations import destroy, up
-from talosmith.operations.operation import Facts
-from talosmith.plan.builder import Selection
-from talosmith.providers.base import Capabilities
-from talosmith.session import Session
-
-async def main(folder, action):
-    async with Session.open(folder) as session, session.writing(action):
-        assert session.desired.nodes
-        if action == "start":
-            return
-        machines = {one.name: one for one in await session.provider.find()}
-        silent = Unknown("Talos is not asked")
-        nodes = {
-            name: NodeSeen(name=name, machine=machines.get(name), stage=silent if name in machines else None)
-            for name in session.desired.nodes
-        }
-        resources = await look_at_resources(session.desired, session.provider)
-        session.observed = Observed(at=time.time(), nodes=nodes, kubernetes=silent, resources=resources)
-        facts = Facts(capabilities=Capabilities(resizes=True))
-        if action == "destroy":
-            plan = destroy.build(session.desired, session.observed, destroy.DestroyOptions(), facts)
-        else:
-            plan = up.build(session.desired, session.observed, up.UpOptions(), facts)
-        steps = [step.key for step in plan if step.key.startswith("machine/")]
-        assert len(steps) == (0 if action == "again" else len(nodes)), steps
-        if action == "again":
-            return planning.show(plan, Output.TEXT)
-        if action == "up":
-            wrong = [finding for finding in await session.preflight() if finding.level == "error"]
-            assert not wrong, wrong
-            chosen = up.UpOptions(selection=Selection(only=("machine/*", "resource/*")))
-            plan = up.build(session.desired, session.observed, chosen, facts)
-        from talosmith.cli.run_plan import carry_out
-        code = await carry_out(session, plan, Output.TEXT, again="")
-        assert code == 0, code
-
-asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +135,7 @@ def _tools(folder: Path, place: Place, peer: Peer) -> dict[str, Tool]:
         return command(limited, runs=1, environment=environment)
 
     def ours(action: str) -> Cost:
-        return there(sys.executable, "-c", _OURS, inventory, action)
+        return there(sys.executable, "-c", MACHINE_PART, inventory, action)
 
     def tofu(*words: str) -> Cost:
         return there(peer.tofu, f"-chdir={resources}", *words, "-no-color", "-input=false")

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.slow
 
 EXAMPLES = ("proxmox", "proxmox-inventory")
 KILL_AT_CALL = "tests.lab.proxmox.hooks_proxmox:kill_at_call"
-SLOW_TASKS = 1.0  # of the recorded durations: the next run meets what the dead one has begun
+# Of the recorded durations; so the next run meets what the dead one has begun.
+SLOW_TASKS, SLOWER_TASKS = 0.15, 0.6
 CALLS = {"proxmox": 2, "proxmox-inventory": 1}  # each so many: of three machines from an ISO, calls are alike
 Computers = Callable[..., Computer]
 
@@ -75,7 +76,7 @@ def test_killed_at_calls(computers: Computers, example: str, group: int) -> None
 def test_what_a_killed_up_leaves_is_destroyed(computers: Computers, example: str, group: int) -> None:
     def scenario(here: Here, number: int) -> bool:
         assert isinstance(here, Computer)
-        here.site.world.pace.scale = SLOW_TASKS
+        here.site.world.pace.scale = SLOWER_TASKS
         killed = killed_at_call(here, number)
         if killed:
             here.must(*here.destroying)

@@ -17,7 +17,7 @@ from talosmith.model.providers import Proxmox as Section
 from talosmith.model.resources import ResourceKey
 from talosmith.model.secret import Secret
 from talosmith.providers.images import Source
-from talosmith.providers.proxmox import ProxmoxProvider
+from talosmith.providers.proxmox import ProxmoxProvider, tasks
 from talosmith.providers.proxmox.client import ProxmoxClient, Token
 from talosmith.providers.proxmox.settings import Boot, ProxmoxSettings
 from talosmith.providers.proxmox.trust import Trust
@@ -27,6 +27,7 @@ from tests.provider_contract import There
 from tests.resource_contract import ResourceThere
 from tests.simulators.proxmox import Proxmox, Server, serving
 
+tasks._SOON = 0.01  # those of the simulator end within milliseconds
 OWNER = Owner("tested", "0123456789abcdef")
 ISO = "local:iso/talos.iso"
 _WORDS = {CLUSTER_TAG: "cluster", ID_TAG: "id", NODE_TAG: "node", ROLE_TAG: "role"}

@@ -32,6 +32,7 @@ from talosmith.providers.proxmox.trust import Trust
 from tests.loopback import unused_port
 from tests.simulators.proxmox import HaResource, Proxmox
 from tests.unit.providers.proxmox_harness import ProxmoxHarness, proxmox
+from tests.waiting import comes_true
 
 QEMU = "/nodes/pve/qemu"
 MANY = 1000
@@ -302,8 +303,18 @@ async def test_a_task_that_may_not_be_read_is_found_in_the_list(
     harness.world.add_vm(100, "here")
     denied = "Permission check failed (/nodes/pve, Sys.Audit)"
     harness.world.faults.refuse(403, denied, MANY, "GET", "/nodes/pve/tasks/*/status")
-    await follow(client, await client.post(f"{QEMU}/100/status/start"), "start")
-    assert harness.world.vms[100].status == "running", "ended before its time"
+    harness.world.freeze()
+    upid = await client.post(f"{QEMU}/100/status/start")
+    following = asyncio.create_task(follow(client, upid, "start"))
+
+    async def looked_twice() -> str:
+        return "" if len(harness.world.calls) > 4 else f"{len(harness.world.calls)} calls"
+
+    await comes_true(looked_twice)
+    assert not following.done(), "in the list, too, a task may still run"
+    harness.world.clock.thaw()
+    await following
+    assert harness.world.vms[100].status == "running"
     with pytest.raises(Permanent, match="VM 100 already running"):
         await follow(client, await client.post(f"{QEMU}/100/status/start"), "start")
     with pytest.raises(Temporary, match="cannot be read") as lost:

@@ -422,6 +422,21 @@ async def test_granting_more_takes_nothing_away(tmp_path: Path) -> None:
         await whole_life(harness)
 
 
+async def test_what_one_token_is_granted_is_not_taken_from_another(tmp_path: Path) -> None:
+    """The roles have the same names for all; a cluster that needs less makes them no smaller."""
+    world = Proxmox()
+    world.add_token("root@pam", "more")
+    world.add_token("root@pam", "less")
+    with proxmox(tmp_path, world) as harness:
+        for token, prepare in (("more", from_made_template), ("less", from_iso)):
+            harness.token, harness.boot = token, Boot("iso", volume="local:iso/talos.iso")
+            prepare(harness)
+            pveum(world, next(one for one in await look(harness) if one.check == "API token").fix)
+        harness.token = "more"
+        from_made_template(harness)
+        assert next(one for one in await look(harness) if one.check == "API token").level == "ok"
+
+
 # Node, storage
 
 

@@ -80,7 +80,12 @@ async def test_a_template_has_talos_and_no_identity(harness: ProxmoxHarness) -> 
     config = {name: str(value) for name, value in vm.config.items()}
     assert not [name for name in config if re.match(r"net|ide|ipconfig", name)], "which clones would inherit"
     assert config["tags"] == f"talosmith;talosmith-{OWNER.id};talosmith-template" and config["onboot"] == "0"
-    assert config["bios"] == "ovmf" and "pre-enrolled-keys=0" in config["efidisk0"]
+    assert "pre-enrolled-keys=0" in config["efidisk0"]
+    hardware = {
+        "bios": "ovmf", "machine": "q35", "scsihw": "virtio-scsi-pci", "cpu": "host", "balloon": "0",
+        "serial0": "socket", "ostype": "l26", "boot": "order=scsi0",
+    }  # fmt: skip
+    assert {name: config[name] for name in hardware} == hardware
     disk = harness.world.volumes[config["scsi0"].partition(",")[0]]
     assert disk.is_base and disk.origin is harness.world.volumes[VOLUME]
     assert f"talosmith template image={IMAGE} storage=local vmid={vm.vmid}\n" in config["description"]
@@ -235,6 +240,7 @@ async def test_the_last_cluster_deletes_it(harness: ProxmoxHarness) -> None:
     assert len(of_world(harness.world)) == 1 and await ours.find_resources() == []
     (left,) = harness.world.vms.values()
     assert OWNER.id not in left.tags and OTHER.id in left.tags
+    assert [one for one in harness.world.volumes if "talosmith-image-" in one], "the image is claimed, too"
     await down(theirs)
     assert not harness.world.vms and not [one for one in harness.world.volumes if "talosmith" in one]
 

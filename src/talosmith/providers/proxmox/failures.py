@@ -38,6 +38,7 @@ _TEXTS: tuple[tuple[str, str, bool], ...] = (
         True,
     ),
     (r"file change by other user", "the VM was changed meanwhile", True),
+    (r"is running - destroy failed", "the VM was started meanwhile", True),
     (r"checksum mismatch: got", "the upload was damaged on its way", True),
     (
         r"hostname lookup '([^']*)' failed|no such cluster node",

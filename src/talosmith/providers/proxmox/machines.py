@@ -7,6 +7,7 @@ listed as unfinished; it is changed or deleted only after the end of that task, 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,7 @@ from talosmith.providers.proxmox.client import ProxmoxClient
 from talosmith.providers.proxmox.lookup import Lookup, Row
 from talosmith.providers.proxmox.marker import TEMPLATE_TAG, owner_tag
 from talosmith.providers.proxmox.settings import ProxmoxSettings
-from talosmith.providers.proxmox.tasks import makes_vms
+from talosmith.providers.proxmox.tasks import makes_vms, uploads_end
 from talosmith.providers.proxmox.vm import SEED_DRIVE, Vm
 from talosmith.providers.proxmox.volumes import Volumes, seed_prefix, seeded_node
 
@@ -34,19 +35,25 @@ class Machines:
     addresses: Addresses
 
     async def list(self) -> list[Machine]:
-        rows, seeds = await asyncio.gather(self.lookup.rows(), self._seeds())
-        seen = await asyncio.gather(*(self._machine_of(row) for row in rows if self._may_be_ours(row)))
-        found = {one.name: replace(one, seeded=one.seeded or one.name in seeds) for one in seen if one is not None}
+        standing, seeds = await asyncio.gather(self.standing(), self._seeds())
+        found = {one.name: replace(one, seeded=one.seeded or one.name in seeds) for one in standing}
         for name in seeds - found.keys():
             if (begun := await self._begun(name)) is not None:
                 found[name] = begun
         return sorted(found.values(), key=lambda one: one.name)
+
+    async def standing(self) -> Sequence[Machine]:
+        """Those that have a VM."""
+        rows = [row for row in await self.lookup.rows() if self._may_be_ours(row)]
+        found = await asyncio.gather(*map(self._machine_of, rows))
+        return [one for one in found if one is not None]
 
     async def _seeds(self) -> set[str]:
         """Names of nodes that have a seed in the ISO storage, be it in a drive or left by a run that was cut off."""
         section = self.settings.section
         if not section.seed:
             return set()
+        await uploads_end(self.client)
         volumes = Volumes(self.client, self.owner)
         found = set()
         for host in self.settings.hosts:
@@ -157,8 +164,10 @@ class Machines:
         number, _, uuid = machine.id.partition("/")
         if not number.isdigit():
             return None
-        host = await self.lookup.host_of(int(number)) or self._expected_host(machine.name)
-        vm = await self.lookup.vm(host, int(number)) if host else None
+        expected = self._expected_host(machine.name)
+        vm = await self.lookup.vm(expected, int(number)) if expected else None
+        if vm is None and (host := await self.lookup.host_of(int(number))):
+            vm = await self.lookup.vm(host, int(number))
         if vm is None or not vm.marker.is_of(self.owner):
             return None
         return vm if not uuid or uuid == vm.uuid else None

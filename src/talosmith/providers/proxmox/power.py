@@ -30,9 +30,9 @@ class PowerSwitch:
         await self._do(vm, "start", f"start VM {vm.vmid}", on=True)
         return True
 
-    async def off(self, vm: Vm) -> None:
+    async def off(self, vm: Vm, *, surely_on: bool = False) -> None:
         """At once, also while the machine is being shut down: it may never answer."""
-        if await self.lookup.power(vm.host, vm.vmid) != "off":
+        if surely_on or await self.lookup.power(vm.host, vm.vmid) != "off":
             await self._do(vm, "stop", f"stop VM {vm.vmid}", on=False, **{"overrule-shutdown": 1})
 
     async def shut_down(self, vm: Vm, patience: float) -> None:

@@ -76,7 +76,7 @@ class ProxmoxProvider:
         if vm.is_protected:
             raise failure(f"delete {machine.name}", f"can't remove VM {vm.vmid} - protection mode enabled")
         async with task_group() as group:  # both before the VM: as long as it exists, the rest is found again
-            group.create_task(self._power.off(vm))
+            group.create_task(self._power.off(vm, surely_on=machine.power == "on"))
             group.create_task(self._delete_seeds(machine, vm.host))
         try:
             where = path("nodes", vm.host, "qemu", vm.vmid)

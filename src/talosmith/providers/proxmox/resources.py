@@ -16,6 +16,7 @@ from talosmith.model.resources import Difference, Resource, ResourceKey, Resourc
 from talosmith.providers.images import Source
 from talosmith.providers.proxmox.machines import Machines
 from talosmith.providers.proxmox.settings import Boot, ProxmoxSettings
+from talosmith.providers.proxmox.tasks import uploads_end
 from talosmith.providers.proxmox.templates import Template, Templates
 from talosmith.providers.proxmox.volumes import Volume, Volumes, claim_file, claimed, image_file
 
@@ -78,6 +79,7 @@ class ProxmoxResources:
 
     async def find(self) -> list[Resource]:
         wanted = {spec.key: spec for spec in self.wanted()}
+        await uploads_end(self.machines.client)
         found = [one for host in self.settings.hosts for one in await self._images(host, wanted)]
         if any(spec.kind == "template" for spec in wanted.values()):
             templates = await self._own_templates()
@@ -202,7 +204,7 @@ class ProxmoxResources:
 
     async def _must_be_unused(self, there: Resource, host: str) -> None:
         """By machines and templates of this cluster, which are deleted before."""
-        users = [one.name for one in await self.machines.list()]
+        users = [one.name for one in await self.machines.standing()]
         users += [one.vm.name for one in await self._own_templates() if f"{one.image}@{host}" == there.name]
         if users:
             raise Temporary(f"the {there.key} is in use by {', '.join(users)}", retry_after=2.0)
@@ -212,7 +214,7 @@ class ProxmoxResources:
         if not found or self.owner.id not in found[0].clusters:
             return
         template = found[0]
-        if standing := [one.name for one in await self.machines.list()]:
+        if standing := [one.name for one in await self.machines.standing()]:
             raise Temporary(f"the {there.key} is in use by {', '.join(standing)}", retry_after=2.0)
         clones = self._foreign(await self.templates.linked([template]), template)
         if template.kept or set(template.clusters) - {self.owner.id} or clones:

@@ -16,9 +16,10 @@ from talosmith.providers.proxmox.client import ProxmoxClient, path
 from talosmith.providers.proxmox.failures import Denied, failure
 from talosmith.waiting import now, slower
 
-_SOON, _SLOWING, _SELDOM = 0.05, 0.15, 1.0  # seconds between two looks, and how they grow
+_SOON, _SLOWING, _SELDOM = 0.1, 0.25, 1.0  # seconds between two looks, and how they grow
 _LOG_EVERY = 3.0  # seconds
 _LISTED = 100  # tasks in one look
+_MOVED = 30.0  # seconds in which an uploaded file is at its place
 _PERCENT = re.compile(r"\((\d+(?:\.\d+)?)%\)")
 
 
@@ -44,6 +45,20 @@ async def makes_vms(client: ProxmoxClient, node: str) -> bool:
     tasks = await client.get(path("nodes", node, "tasks"), source="active", limit=_LISTED)
     makes = ("qmcreate", "qmclone")
     return any(one.get("type") in makes and client.token.id in str(one.get("upid", "")) for one in tasks)
+
+
+async def uploads_end(client: ProxmoxClient) -> None:
+    """Until no file that this token has uploaded is still on its way to its place, where lists do not have it: a run
+    that was killed may have left it there. The task is one of the Proxmox node that was called, not of the storage's.
+    """
+    began = now()
+    while await _uploads(client) and now() - began < _MOVED:
+        await asyncio.sleep(slower(now() - began, _SOON, _SLOWING, _SELDOM))
+
+
+async def _uploads(client: ProxmoxClient) -> bool:
+    running = (one for one in await client.get("/cluster/tasks") if "endtime" not in one)
+    return any(one.get("type") == "imgcopy" and client.token.id in str(one.get("upid", "")) for one in running)
 
 
 class Watch:
