@@ -16,7 +16,7 @@ from tests.lab.up.killing import GROUPS, KILLED, at_every_event, killed_twice
 from tests.lab.up.killing import KILL as KILL_AT_EVENT
 from tests.lab.up.places import UP, Here
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.real]  # real for its length alone
 
 EXAMPLES = ("proxmox", "proxmox-inventory")
 KILL_AT_CALL = "tests.lab.proxmox.hooks_proxmox:kill_at_call"

@@ -15,7 +15,7 @@ from tests.lab.proxmox.outcomes_proxmox import converged, destroyed
 from tests.lab.proxmox.sites import ISO, Computer
 from tests.lab.up.places import UP
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.real]  # real for its length alone
 
 JSON = (*UP, "-o", "json")
 Computers = Callable[..., Computer]
@@ -72,7 +72,9 @@ def test_two_clusters_that_want_the_same_vmids(computers: Computers) -> None:
     converged(first)
 
     # With VMIDs of its own it comes up beside the other, and goes without it.
-    second.change("cluster.yaml", ("  boot: template", "  vmid_base: {controlplane: 2100, workers: 3100}\n  boot: template"))
+    second.change(
+        "cluster.yaml", ("  boot: template", "  vmid_base: {controlplane: 2100, workers: 3100}\n  boot: template")
+    )
     second.must(*UP)
     assert sorted(first.site.ours()) == sorted([*first.names, *second.names])
     second.must(*second.destroying)

@@ -12,7 +12,7 @@ from tests.lab.proxmox.outcomes_proxmox import converged
 from tests.lab.proxmox.sites import ISO, Computer
 from tests.lab.up.places import UP
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.real]  # real for its length alone
 
 
 def test_vms_exist_and_run_within_thirty_seconds(computers: Callable[..., Computer]) -> None:

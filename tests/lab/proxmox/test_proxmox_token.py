@@ -13,7 +13,7 @@ from tests.lab.up.places import UP
 
 pytestmark = pytest.mark.slow
 
-CALLS = (0, 20, 45, 70)  # a run of these examples makes some 130
+CALLS = (0, 12, 24, 40)  # a run of these examples makes some 60
 BLOCKED = 6
 
 

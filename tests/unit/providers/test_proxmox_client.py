@@ -322,6 +322,62 @@ async def test_a_task_that_may_not_be_read_is_found_in_the_list(
     assert "Sys.Audit" in lost.value.hint
 
 
+async def test_tasks_at_once_are_looked_at_together_and_each_has_its_own_end(
+    harness: ProxmoxHarness, client: ProxmoxClient
+) -> None:
+    world = harness.world
+    bad = "virtio=02:00:00:00:00:01,bridge=vmbr9"
+    for vmid in range(100, 106):
+        world.add_vm(vmid, f"vm-{vmid}", **({"net0": bad} if vmid == 103 else {}))
+    world.pace.durations["qmstart"] = 100.0
+    upids = [await client.post(f"{QEMU}/{vmid}/status/start") for vmid in (*range(100, 106), 999)]
+    world.calls.clear()
+    following = [asyncio.create_task(follow(client, upid, "start")) for upid in upids]
+    await asyncio.sleep(0)
+    following[5].cancel()  # as a step that has run out of time: the others do not notice
+    ends = await asyncio.gather(*following, return_exceptions=True)
+    assert [type(end) for end in ends] == [
+        type(None), type(None), type(None), Permanent, type(None), asyncio.CancelledError, Gone,
+    ]  # fmt: skip
+    assert "vmbr9" in str(ends[3]) and "999" in str(ends[6])
+    looks = [path for _, path, _ in world.calls]
+    assert "/nodes/pve/tasks" in looks and len(looks) < 7 * 3, looks
+
+
+async def test_a_look_at_tasks_that_fails_is_told_to_all_who_wait(
+    harness: ProxmoxHarness, client: ProxmoxClient
+) -> None:
+    world = harness.world
+    for vmid in (100, 101):
+        world.add_vm(vmid, f"vm-{vmid}")
+    world.freeze()
+    upids = [await client.post(f"{QEMU}/{vmid}/status/start") for vmid in (100, 101)]
+    world.faults.lose_requests(3, "GET", "/nodes/pve/tasks")
+    ends = await asyncio.gather(*(follow(client, upid, "start") for upid in upids), return_exceptions=True)
+    assert [type(end) for end in ends] == [Interrupted, Interrupted]
+    world.clock.thaw()
+    world.settle()
+    for upid in upids:
+        await follow(client, upid, "start")
+
+
+async def test_an_answer_that_nobody_expects_ends_the_wait(
+    harness: ProxmoxHarness, client: ProxmoxClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What looks at tasks for all who wait must not die in silence."""
+    harness.world.add_vm(100, "here")
+    harness.world.freeze()
+    upid = await client.post(f"{QEMU}/100/status/start")
+
+    async def odd(*_: object, **__: object) -> list[int]:
+        return [1]
+
+    monkeypatch.setattr(client, "get", odd)
+    with pytest.raises(AttributeError):
+        async with asyncio.timeout(10):
+            await follow(client, upid, "start")
+
+
 async def test_a_long_task_tells_how_far_it_is(
     harness: ProxmoxHarness, client: ProxmoxClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

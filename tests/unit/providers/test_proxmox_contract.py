@@ -14,6 +14,8 @@ from tests.resource_contract import ResourceContract
 from tests.simulators.proxmox import Proxmox, serving
 from tests.unit.providers.proxmox_harness import ProxmoxHarness, disk_image
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,8 @@ from tests.simulators.proxmox.faults import Rule
 from tests.unit.providers.proxmox_harness import ISO, OWNER, ProxmoxHarness, proxmox, spec_of
 from tests.waiting import comes_true
 
+pytestmark = pytest.mark.slow
+
 QEMU = "/nodes/pve/qemu"
 IMAGE = "local:import/talos.raw"
 SEED = re.compile(r"local:iso/talosmith-0123456789abcdef-seed-([a-z0-9-]+)-[0-9a-f]{16}\.iso")
@@ -707,6 +709,25 @@ async def test_a_machine_that_does_not_shut_down_is_deleted_all_the_same(harness
     await provider.client.post(f"{QEMU}/3000/status/shutdown", timeout=1_000_000)
     await provider.destroy(machine)
     assert not harness.world.vms and ("POST", f"{QEMU}/3000/status/stop") in harness.changes()
+
+
+async def test_a_machine_that_an_earlier_run_is_deleting(harness: ProxmoxHarness) -> None:
+    """That run was killed; its task goes on, and the VM is gone while we switch it off."""
+    world = harness.world
+    provider = harness.provider()
+    machine = await provider.create(harness.spec("w-1"))
+    await provider.power(machine, on=False)
+    world.freeze()
+    await provider.client.delete(f"{QEMU}/3000", purge=1)
+    deleting = asyncio.create_task(provider.destroy(machine))
+
+    async def stopping() -> str:
+        return "" if [task for task in world.tasks.active() if task.type == "qmstop"] else "no such task yet"
+
+    await comes_true(stopping)
+    world.clock.thaw()
+    await deleting
+    assert not world.vms and seeds(harness) == []
 
 
 async def test_disks_that_are_not_in_use_go_with_the_machine(harness: ProxmoxHarness) -> None:

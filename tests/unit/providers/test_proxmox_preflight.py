@@ -33,6 +33,8 @@ from tests.simulators.proxmox.certificate import certificate
 from tests.simulators.proxmox.identities import Acl
 from tests.unit.providers.proxmox_harness import ProxmoxHarness, disk_image, proxmox, spec_of
 
+pytestmark = pytest.mark.slow
+
 MACHINES = (spec_of("cp-1", "controlplane"), spec_of("w-1"))
 LIMIT = 10.0  # seconds, also where Proxmox VE is slow to refuse
 CONFIG = [f"VM.Config.{what}" for what in ("CDROM", "CPU", "Disk", "HWType", "Memory", "Network", "Options")]

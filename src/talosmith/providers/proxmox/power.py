@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from talosmith.errors import Permanent, TalosmithError, Temporary
+from talosmith.errors import TalosmithError, Temporary
 from talosmith.providers.progress import report_progress
 from talosmith.providers.proxmox.client import ProxmoxClient, path
 from talosmith.providers.proxmox.failures import Gone
@@ -48,7 +48,7 @@ class PowerSwitch:
             upid = await self.client.post(where, **params)
             await follow(self.client, upid, what)
         except Gone:
-            raise Permanent(f"VM {vm.vmid} is gone", hint="plan again: Proxmox has changed meanwhile") from None
+            raise Gone(f"VM {vm.vmid} is gone", hint="plan again: Proxmox has changed meanwhile") from None
         except TalosmithError as wrong:
             if not _NOTHING_TO_DO.search(str(wrong)):
                 raise

@@ -28,7 +28,6 @@ from talosmith.providers.proxmox.templates import Templates
 from talosmith.providers.proxmox.vm import Vm
 from talosmith.providers.proxmox.volumes import Volumes
 from talosmith.providers.sizes import needs_restart, refuse_less
-from talosmith.tasks import task_group
 
 _MADE_BY_OTHERS = 600.0  # seconds
 
@@ -75,9 +74,11 @@ class ProxmoxProvider:
             return
         if vm.is_protected:
             raise failure(f"delete {machine.name}", f"can't remove VM {vm.vmid} - protection mode enabled")
-        async with task_group() as group:  # both before the VM: as long as it exists, the rest is found again
-            group.create_task(self._power.off(vm, surely_on=machine.power == "on"))
-            group.create_task(self._delete_seeds(machine, vm.host))
+        # Both before the VM: as long as it exists, what is left of it is found again.
+        off = self._power.off(vm, surely_on=machine.power == "on")
+        for done in await asyncio.gather(off, self._delete_seeds(machine, vm.host), return_exceptions=True):
+            if isinstance(done, BaseException) and not isinstance(done, Gone):  # a task of an earlier run was faster
+                raise done
         try:
             where = path("nodes", vm.host, "qemu", vm.vmid)
             upid = await self.client.delete(where, purge=1, **{"destroy-unreferenced-disks": 1})

@@ -93,7 +93,7 @@ class Watch:
                 continue
             try:
                 ended = await self._status(waiting[0]) if len(waiting) == 1 else await self._list(waiting)
-            except TalosmithError as wrong:
+            except Exception as wrong:  # also a bug of ours: else those who wait would wait for ever
                 for upid in waiting:
                     if upid in self._ends and not self._ends[upid].done():
                         self._ends[upid].set_exception(wrong)
