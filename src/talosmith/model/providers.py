@@ -115,7 +115,7 @@ class VmidBase(Section):
     controlplane: VmidNumber = 2000
     workers: VmidNumber = 3000
     templates: VmidNumber = 9000
-    """templates that talosmith creates take the first free VMID from here on"""
+    """templates that talosmith creates take a free VMID from here on"""
 
 
 def _proxmox_url(value: str) -> str:

@@ -1,4 +1,4 @@
-"""Several who want the same VMIDs: two computers with one inventory, and two clusters that know nothing of each other.
+"""Several who want the same VMIDs: two computers with one inventory, and two clusters that do not know each other.
 
 Of two computers neither makes a VM twice, and both come to the end of their one run. Of two clusters the second never
 touches what the first has, and reports whose the VM is.

@@ -10,7 +10,6 @@ import pytest
 
 from tests.lab.proxmox.outcomes_proxmox import converged
 from tests.lab.proxmox.sites import ISO, Computer
-from tests.lab.up.places import UP
 
 pytestmark = [pytest.mark.slow, pytest.mark.real]  # real for its length alone
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from talosmith.desired.nocloud import SeedNetwork
+from talosmith.desired.outputs import seed_iso
 from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.providers import Libvirt
 from talosmith.model.secret import Secret
 from talosmith.providers.images import Source
-from talosmith.desired.outputs import seed_iso
 from talosmith.providers.libvirt.connection import Host, libvirt
 from talosmith.providers.libvirt.networks import Network
 from talosmith.providers.libvirt.provider import LibvirtProvider

@@ -132,9 +132,10 @@ class LabGuests:
         if name is None:
             address = _static_address(_mapping(files.get("network-config"))) or self.leases[vm.mac]
             name = hostname
+            platform = "nocloud" if vm.has_system or not vm.has_iso else "metal"
             control.create(
                 name, power=False, address=address, mac=vm.mac, cpu=vm.cpu, memory_mib=vm.memory_mib,
-                disk_sizes=vm.disk_sizes or (GIB,), platform="nocloud" if vm.has_system or not vm.has_iso else "metal",
+                disk_sizes=vm.disk_sizes or (GIB,), platform=platform,
                 version=self.version, config=files.get("user-data", b"").decode(),
             )  # fmt: skip
             self._names[vm.uuid] = name

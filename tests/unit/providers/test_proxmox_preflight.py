@@ -566,14 +566,24 @@ async def test_an_image_that_was_uploaded_before_need_not_be_here(tmp_path: Path
 
 async def test_a_template_that_does_not_exist(tmp_path: Path) -> None:
     with proxmox(tmp_path, boot=Boot("template", template="golden")) as harness:
-        found = await the_error(harness, "template golden")
+        found = await the_error(harness, "template golden for pve")
     assert "'golden'" in found.cause and "`proxmox.template`" in found.fix
+
+
+async def test_a_template_of_another_node_whose_storage_is_not_shared(tmp_path: Path) -> None:
+    with proxmox(tmp_path, Proxmox(nodes=("pve", "pve2")), boot=Boot("template", template="golden")) as harness:
+        disk = "local:900/base-900-disk-0.raw,size=1G"
+        harness.world.add_vm(900, "golden", template=1, scsi0=disk, node="pve2")
+        found = await the_error(harness, "template golden for pve")
+        assert "pve2" in found.cause and "VM 900" in found.evidence
+        harness.world.storages["local"].shared = True
+        assert not [one for one in await harness.provider().preflight(MACHINES) if one.level == "error"]
 
 
 async def test_a_vm_that_is_not_a_template(tmp_path: Path) -> None:
     with proxmox(tmp_path, boot=Boot("template", template="golden")) as harness:
         harness.world.add_vm(900, "golden")
-        found = await the_error(harness, "template golden")
+        found = await the_error(harness, "template golden for pve")
     assert "VM 900" in found.cause and "not a template" in found.cause and "convert" in found.fix
 
 

@@ -137,6 +137,7 @@ async def check_boot(
     settings: ProxmoxSettings,
     templates: Templates,
     specs: Sequence[MachineSpec],
+    seen: Seen,
     broken: AbstractSet[str],
 ) -> list[Finding]:
     """The ISO, image or template: that it exists in Proxmox, or can be had from where it comes.
@@ -148,13 +149,9 @@ async def check_boot(
     for spec in specs:
         boot, host = settings.boot(spec), settings.host(spec)
         if boot.template:
-            label = f"template {boot.template}"
+            label = f"template {boot.template} for {host}"
             if label not in findings:
-                try:
-                    vm = await templates.named(boot.template, host)
-                    findings[label] = Finding(level="ok", check=label, evidence=f"VM {vm.vmid} on {vm.host}")
-                except TalosmithError as problem:
-                    findings[label] = error(label, str(problem), f"on {host}", problem.hint)
+                findings[label] = await _template(templates, boot.template, host, label, seen)
         elif boot.volume:
             label = f"{'ISO' if boot.is_iso else 'image'} {boot.volume} on {host}"
             if label not in findings and f"storage {boot.volume.partition(':')[0]} on {host}" not in broken:
@@ -164,6 +161,20 @@ async def check_boot(
             if label not in findings:
                 findings[label] = await _source(volumes, settings, boot.source, host, label)
     return list(findings.values())
+
+
+async def _template(templates: Templates, name: str, host: str, label: str, seen: Seen) -> Finding:
+    """On this Proxmox node, or where this one sees its disk, too."""
+    try:
+        vm = await templates.named(name, host)
+    except TalosmithError as problem:
+        return error(label, str(problem), f"on {host}", problem.hint)
+    storage = vm.disks[0].volume.partition(":")[0]
+    if vm.host != host and not seen.storages.get(host, {}).get(storage, {}).get("shared"):
+        fix = f"create a template on {host}, too, or put its disk into a storage that all nodes share"
+        evidence = f"VM {vm.vmid} on {vm.host}, disk in {storage}"
+        return error(label, f"the template is on {vm.host}, and {host} does not have its storage", evidence, fix)
+    return Finding(level="ok", check=label, evidence=f"VM {vm.vmid} on {vm.host}")
 
 
 async def _source(volumes: Volumes, settings: ProxmoxSettings, source: Any, host: str, label: str) -> Finding:

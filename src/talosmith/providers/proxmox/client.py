@@ -136,7 +136,7 @@ class ProxmoxClient:
 
     async def _broken(self, what: str, problem: httpx2.HTTPError) -> Temporary | Exception:
         if untrusted := certificate_problem(problem):
-            return await not_trusted(self.url, untrusted.verify_message or str(untrusted))
+            return await not_trusted(self.url, untrusted.verify_message or str(untrusted), self.trust.fingerprint)
         if isinstance(problem, httpx2.ConnectError | httpx2.ConnectTimeout):
             return unreachable(self.url, problem)
         reason = str(problem) or type(problem).__name__

@@ -12,7 +12,7 @@ from talosmith.errors import Permanent, TalosmithError, Temporary
 
 _LOCKED = 5.0  # seconds until a lock is worth another try
 _NOT_PROXMOX = (*range(300, 400), 404, 405)  # the API has none of these
-PROXY_STATUS = (595, 596, 599)  # of the server that passes calls on to other Proxmox nodes
+PROXY_STATUS = (502, 503, 504, 595, 596, 599)  # of a server that passes calls on: to another node, or a service
 
 # text, hint, whether trying again may help
 _TEXTS: tuple[tuple[str, str, bool], ...] = (

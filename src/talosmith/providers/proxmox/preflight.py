@@ -35,6 +35,7 @@ from talosmith.providers.proxmox.trust import COMPARE, written
 from talosmith.waiting import limited
 
 _OLDEST = 8
+_FIRST = 8.0  # seconds for the first answer
 _PATIENCE = 5.0  # seconds: one Proxmox node waits for another for half a minute
 
 
@@ -47,9 +48,13 @@ async def look(
 ) -> list[Finding]:
     place = client.url.netloc.decode()
     try:
-        version = str((await client.get("/version")).get("version", ""))
+        async with asyncio.timeout(_FIRST):
+            version = str((await client.get("/version")).get("version", ""))
     except TalosmithError as problem:
         return [_no_answer(problem, client)]
+    except TimeoutError:
+        hint = "the host is busy, or its services hang: `systemctl status pveproxy pvedaemon pve-cluster` on it"
+        return [_no_answer(Temporary(f"no answer from Proxmox VE within {_FIRST:g} s", hint=hint), client)]
     findings = [_version(version, place)]
     try:
         granted = await client.get("/access/permissions")
@@ -64,7 +69,7 @@ async def look(
         new = [spec for spec in specs if spec.name not in there]
         findings += check_storages(settings, seen, new, {one.path for one in lacking})
         broken = {one.check for one in findings if one.level == "error"}
-        findings += await check_boot(client, settings, templates, new, broken)
+        findings += await check_boot(client, settings, templates, new, seen, broken)
         findings += await check_vmids(machines, new)
         findings += check_memory(settings, seen, new)
         findings += check_bridge(settings, seen, new)

@@ -217,7 +217,6 @@ class ProxmoxResources:
         if standing := [one.name for one in await self.machines.standing()]:
             raise Temporary(f"the {there.key} is in use by {', '.join(standing)}", retry_after=2.0)
         clones = self._foreign(await self.templates.linked([template]), template)
-        if template.kept or set(template.clusters) - {self.owner.id} or clones:
+        kept = template.kept or set(template.clusters) - {self.owner.id} or clones
+        if kept or not await self.templates.delete_unused(template):
             await self.templates.use(template, by=False)
-        else:
-            await self.templates.delete(template)

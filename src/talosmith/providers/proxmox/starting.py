@@ -40,4 +40,5 @@ class Starting:
                 f"there is no template of {boot.source.name} on {host}",
                 hint="the template was deleted meanwhile: plan again, and it is created",
             )
+        await self.templates.must_be_whole(found)
         return found.vm

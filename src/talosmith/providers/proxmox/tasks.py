@@ -47,6 +47,12 @@ async def makes_vms(client: ProxmoxClient, node: str) -> bool:
     return any(one.get("type") in makes and client.token.id in str(one.get("upid", "")) for one in tasks)
 
 
+async def converts(client: ProxmoxClient, node: str, vmid: int) -> bool:
+    """Whether a task converts this VM to a template now."""
+    tasks = await client.get(path("nodes", node, "tasks"), source="active", limit=_LISTED)
+    return any(one.get("type") == "qmtemplate" and str(one.get("id")) == str(vmid) for one in tasks)
+
+
 async def uploads_end(client: ProxmoxClient) -> None:
     """Until no file that this token has uploaded is still on its way to its place, where lists do not have it: a run
     that was killed may have left it there. The task is one of the Proxmox node that was called, not of the storage's.

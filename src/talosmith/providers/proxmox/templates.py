@@ -19,7 +19,7 @@ from talosmith.providers.proxmox.failures import Gone, Taken
 from talosmith.providers.proxmox.lookup import Lookup
 from talosmith.providers.proxmox.marker import TAG, TEMPLATE_TAG, describe_template, owner_tag
 from talosmith.providers.proxmox.settings import ProxmoxSettings
-from talosmith.providers.proxmox.tasks import follow
+from talosmith.providers.proxmox.tasks import converts, follow
 from talosmith.providers.proxmox.vm import Vm
 
 _SPREAD = 500  # VMIDs over which templates are spread, so that two that are made at once rarely want the same
@@ -116,7 +116,17 @@ class Templates:
             raise Temporary(f"VM {found.vm.vmid} is being created by another run", retry_after=1.0)
         if not found.vm.is_template:
             await self._convert(found)
+        await self.must_be_whole(found)
         return await self._again(found)
+
+    async def must_be_whole(self, found: Template) -> None:
+        """Proxmox calls it a template from the beginning of the task that converts it; until the end of the task the
+        disks are renamed, and a clone fails. Some storages never rename them."""
+        vm = (await self._again(found)).vm
+        if all("base-" in volume for volume in vm.volumes()):
+            return
+        if await converts(self.client, vm.host, vm.vmid):
+            raise Temporary(f"VM {vm.vmid} is being converted to a template by another run", retry_after=1.0)
 
     async def _convert(self, found: Template) -> None:
         """Another run may be faster."""
@@ -180,6 +190,16 @@ class Templates:
             where = path("nodes", template.vm.host, "qemu", template.vm.vmid, "config")
             await self.client.put(where, tags=";".join(wanted), digest=template.vm.digest)
         return await self._again(template)
+
+    async def delete_unused(self, template: Template) -> bool:
+        """False if linked clones need it, such as those that the token may not see."""
+        try:
+            await self.delete(template)
+        except Permanent as wrong:
+            if "linked clone" not in str(wrong):
+                raise
+            return False
+        return True
 
     async def delete(self, template: Template) -> None:
         where = path("nodes", template.vm.host, "qemu", template.vm.vmid)

@@ -103,11 +103,16 @@ def _tls_error(wrong: BaseException | None) -> ssl.SSLError | None:
     return wrong
 
 
-async def not_trusted(url: httpx2.URL, reason: str) -> NotTrusted:
+async def not_trusted(url: httpx2.URL, reason: str, pinned: str = "") -> NotTrusted:
     """The error for a certificate that TLS refused, with the fingerprint to pin."""
     shown = await certificate_of(url)
     found = hashlib.sha256(shown).hexdigest() if shown else ""
     evidence = f"; its fingerprint is {written(found)}" if found else ""
+    if found and found == pinned:
+        return NotTrusted(
+            f"the pinned certificate of {url} is not valid: {reason}",
+            hint="renew it on the host (`pvecm updatecerts --force`), and pin the new one; check the clocks",
+        )
     return NotTrusted(
         f"the certificate of {url} is not trusted: {reason}{evidence}",
         hint=f"{COMPARE}, and set `proxmox.fingerprint` to it, or `proxmox.ca` to a copy of /etc/pve/pve-root-ca.pem",
