@@ -52,6 +52,10 @@ class Template:
         return disks[0].volume.partition(":")[0] if disks else ""
 
     @property
+    def has_base_disks(self) -> bool:
+        return all("base-" in volume for volume in self.vm.volumes())
+
+    @property
     def clusters(self) -> tuple[str, ...]:
         """Ids of the clusters that use it."""
         ours = (tag.removeprefix(f"{TAG}-") for tag in self.vm.tags if tag.startswith(f"{TAG}-"))
@@ -122,9 +126,9 @@ class Templates:
     async def must_be_whole(self, found: Template) -> None:
         """Proxmox calls it a template from the beginning of the task that converts it; until the end of the task the
         disks are renamed, and a clone fails. Some storages never rename them."""
-        vm = (await self._again(found)).vm
-        if all("base-" in volume for volume in vm.volumes()):
+        if found.has_base_disks or (await self._again(found)).has_base_disks:
             return
+        vm = found.vm
         if await converts(self.client, vm.host, vm.vmid):
             raise Temporary(f"VM {vm.vmid} is being converted to a template by another run", retry_after=1.0)
 
