@@ -18,6 +18,13 @@ pytest.register_assert_rewrite("tests.provider_contract", "tests.resource_contra
 REAL = tuple(Path(__file__).parent / folder for folder in ("real", "contract"))
 GUARD = Path(__file__).parent / "network_guard"
 REAL_FIXTURES = {"peer", "libvirt_library"}
+LONGEST = {
+    "test_answers_get_lost",
+    "test_random_worlds_converge_and_nothing_is_done_that_was_not_shown",
+    "test_a_thousand_nodes_are_seen",
+    "test_every_command_prints_what_its_schema_says",
+    "test_three_real_machines",
+}
 PYTHON_ALONE = os.environ.get("TALOSMITH_PYTHON_ALONE") == "1"  # as `make test` sets it
 NO_SKIPS = os.environ.get("TALOSMITH_NO_SKIPS") == "1"
 
@@ -79,7 +86,11 @@ def peer() -> Callable[[str], Path]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The real tier: these folders, and whatever asks for a real tool. Other tests may say `real` themselves."""
+    """The real tier: these folders, and whatever asks for a real tool. Other tests may say `real` themselves.
+
+    The longest tests begin first: what waits for a minute at the end, all others wait for.
+    """
+    items.sort(key=lambda item: getattr(item, "originalname", "") not in LONGEST)
     for item in items:
         if any(map(item.path.is_relative_to, REAL)) or REAL_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.real)

@@ -22,6 +22,7 @@ from talosmith.desired.pki import read_certificate
 from talosmith.desired.secrets_file import BUNDLE_KEYS, create_secrets, read_secrets
 from talosmith.errors import SecretsError
 from talosmith.model.values import SecretRef
+from tests.output_schemas import assert_output
 
 INVENTORY = """\
 cluster_name: dev
@@ -268,7 +269,8 @@ def test_a_secret_is_set_beside_the_bundle_and_never_shown(
     assert code == 0 and "hidden-token" not in out + err
     assert "hidden-token" not in (folder / "secrets.sops.yaml").read_text()
     monkeypatch.setattr(sys, "stdin", io.StringIO("another"))
-    assert talosmith("secrets", "set", "proxmox.other", "-i", folder)[0] == 0
+    code, out, _ = talosmith("-o", "json", "secrets", "set", "proxmox.other", "-i", folder)
+    assert code == 0 and assert_output("secrets set", out, "json")
     found = read_secrets(folder)
     assert found.value_of(SecretRef("sops", "proxmox.token")).reveal() == "hidden-token"
     assert found.value_of(SecretRef("sops", "proxmox.other")).reveal() == "another"
