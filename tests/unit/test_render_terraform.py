@@ -25,6 +25,8 @@ from talosmith.model.cluster import Cluster
 from talosmith.model.machines import CLUSTER_TAG, ID_TAG, NODE_TAG, ROLE_TAG
 from talosmith.model.providers import PROVIDERS, ProviderSection
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 Write = Callable[..., Cluster]
 

@@ -34,6 +34,8 @@ from tests.simulators.proxmox import HaResource, Proxmox
 from tests.unit.providers.proxmox_harness import ProxmoxHarness, proxmox
 from tests.waiting import comes_true
 
+pytestmark = pytest.mark.slow
+
 QEMU = "/nodes/pve/qemu"
 MANY = 1000
 
