@@ -152,3 +152,13 @@ def test_a_qcow2_says_how_large_its_disk_is(tmp_path: Path) -> None:
     header = b"QFI\xfb" + (3).to_bytes(4, "big") + bytes(16) + (7 * 2**30).to_bytes(8, "big")
     image = obtain(Source(URL), tmp_path, transport=Server(header.ljust(65536, b"\0")).transport)
     assert (image.format, image.length, image.capacity) == ("qcow2", 65536, 7 * 2**30)
+
+
+def test_a_file_that_is_no_iso_is_told_with_its_setting(tmp_path: Path) -> None:
+    file = tmp_path / "talos.iso"
+    file.write_bytes(bytes(64 * 1024))
+    with pytest.raises(Permanent, match="is not an ISO") as refused:
+        obtain(Source(str(file), setting="proxmox.iso", iso=True), tmp_path / "cache")
+    assert "proxmox.iso" in refused.value.hint
+    file.write_bytes(bytes(0x8001) + b"CD001" + bytes(2048))
+    assert obtain(Source(str(file), setting="proxmox.iso", iso=True), tmp_path / "cache").format == "iso"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -958,3 +959,18 @@ async def test_a_create_in_a_pool_that_was_cut_off_is_finished(pooled: ProxmoxHa
     pooled.world.settle()
     assert (await pooled.provider().create(pooled.spec("w-1"), CONFIG)).power == "on"
     assert list(pooled.world.vms) == [3000]
+
+
+async def test_uploads_of_another_run_are_waited_for_and_those_of_our_own_are_not(harness: ProxmoxHarness) -> None:
+    ours, others = harness.provider(), harness.provider()
+    harness.world.freeze()
+    upid = await ours.client.upload("pve", "local", "iso", "x.iso", b"x", hashlib.sha256(b"x").hexdigest())
+    following = asyncio.create_task(tasks.follow(ours.client, upid, "upload"))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        assert await ours.find() == []
+    waiting = asyncio.create_task(others.find())
+    assert not (await asyncio.wait([waiting], timeout=0.2))[0], "the file may be a seed of ours"
+    harness.world.settle()
+    assert await waiting == []
+    await following

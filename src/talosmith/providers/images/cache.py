@@ -18,7 +18,6 @@ from talosmith.errors import Permanent
 
 _QCOW2 = b"QFI\xfb"
 _HEADER = 512
-_ISO_AT, _ISO = 0x8001, b"CD001"  # the first volume descriptor
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +52,6 @@ class ImageCache:
         """Note `file` for `key`, moved into the cache if it was made there; a user's own file stays in place."""
         with file.open("rb") as reading:
             header = reading.read(_HEADER)
-            reading.seek(_ISO_AT)
-            is_iso = reading.read(len(_ISO)) == _ISO
-        if iso and not is_iso:
-            raise Permanent(f"{file.name} is no ISO", hint="set `iso` of the provider to one that boots Talos")
         if not iso and not header.strip(b"\0"):
             raise Permanent(
                 f"{file.name} is no disk image: its first sector is empty",

@@ -27,6 +27,7 @@ from talosmith.tasks import stop_if_cancelled
 
 _CHUNK = 1024 * 1024
 _TIMEOUT = 30.0  # seconds without a byte
+_ISO_AT, _ISO = 0x8001, b"CD001"  # the first volume descriptor
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,12 @@ def prove(source: Source, file: Path | None = None) -> Path:
     target = file or Path(source.place).expanduser()
     if not target.is_file():
         raise Permanent(f"there is no image {target}", hint=f"set `{source.setting}` to a file or URL that is there")
+    if source.iso:
+        with target.open("rb") as reading:
+            reading.seek(_ISO_AT)
+            if reading.read(len(_ISO)) != _ISO:
+                hint = f"set `{source.setting}` to an ISO that boots Talos"
+                raise Permanent(f"{source.place} is not an ISO", hint=hint)
     if source.checksum:
         kind, _, wanted = source.checksum.partition(":")
         found = digest_of(target, kind)

@@ -55,6 +55,7 @@ class ProxmoxClient:
         self.token = token
         self.trust = trust
         self.watches: dict[str, Any] = {}  # of tasks, by Proxmox node
+        self.followed: set[str] = set()  # UPIDs of tasks that were begun here
         self._client: httpx2.AsyncClient | None = None
         self._connecting = asyncio.Lock()
 

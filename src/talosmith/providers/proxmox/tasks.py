@@ -28,6 +28,7 @@ async def follow(client: ProxmoxClient, upid: Any, what: str) -> None:
     if not isinstance(upid, str) or not upid.startswith("UPID:"):
         return  # some calls have nothing to do
     node = upid.split(":")[1]
+    client.followed.add(upid)
     watch = client.watches.setdefault(node, Watch(client, node))
     message = await watch.end_of(upid, what)
     if message != "OK" and not message.startswith("WARNINGS"):
@@ -54,17 +55,18 @@ async def converts(client: ProxmoxClient, node: str, vmid: int) -> bool:
 
 
 async def uploads_end(client: ProxmoxClient) -> None:
-    """Until no file that this token has uploaded is still on its way to its place, where lists do not have it: a run
-    that was killed may have left it there. The task is one of the Proxmox node that was called, not of the storage's.
-    """
+    """Until no file that another run has uploaded with this token is still on its way to its place, where lists do
+    not have it: a run that was killed may have left it there. The task is one of the Proxmox node that was called,
+    not of the storage's."""
     began = now()
     while await _uploads(client) and now() - began < _MOVED:
         await asyncio.sleep(slower(now() - began, _SOON, _SLOWING, _SELDOM))
 
 
 async def _uploads(client: ProxmoxClient) -> bool:
-    running = (one for one in await client.get("/cluster/tasks") if "endtime" not in one)
-    return any(one.get("type") == "imgcopy" and client.token.id in str(one.get("upid", "")) for one in running)
+    running = [str(one.get("upid")) for one in await client.get("/cluster/tasks") if "endtime" not in one]
+    others = [upid for upid in running if upid not in client.followed]
+    return any(type_of(upid) == "imgcopy" and client.token.id in upid for upid in others)
 
 
 class Watch:
