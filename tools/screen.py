@@ -61,6 +61,7 @@ def without_times(text: str) -> str:
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:Z| UTC)?|\b\d{8}-\d{4,6}\b", "TIME", text)
     text = re.sub(r"\b[0-9a-f]{16}\b", "ID", text)
     text = re.sub(r"(leader|\d on) cp-\d", r"\1 NODE", text)  # etcd elects whom it likes
+    text = re.sub(r" \(\d+ unchanged\)", "", text)  # nodes that are ready before a busy computer looks
     return re.sub(
         r"(?m)[ \t]+$|(?<=\S) +", lambda found: " " if found[0].strip("\t ") == "" and found[0] else "", text
     )

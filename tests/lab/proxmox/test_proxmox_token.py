@@ -11,7 +11,7 @@ from tests.lab.proxmox.outcomes_proxmox import converged, destroyed
 from tests.lab.proxmox.sites import ISO, Computer
 from tests.lab.up.places import UP
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.real]  # real for its length alone
 
 CALLS = (0, 12, 24, 40)  # a run of these examples makes some 60
 BLOCKED = 6
