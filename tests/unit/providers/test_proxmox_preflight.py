@@ -24,6 +24,7 @@ from talosmith.model.machines import MachineSpec
 from talosmith.model.secret import Secret
 from talosmith.providers.base import Finding, Known
 from talosmith.providers.images import Source
+from talosmith.providers.proxmox.lookup import Lookup, Row
 from talosmith.providers.proxmox.settings import Boot
 from talosmith.providers.proxmox.trust import Trust
 from tests.loopback import free_network, unused_port
@@ -663,3 +664,22 @@ async def test_an_address_where_something_answers(tmp_path: Path) -> None:
     with socket.create_server((address, 50000)), proxmox(tmp_path, nodes={"w-1": spec}) as harness:
         found = await the_error(harness, "addresses", [spec])
     assert f"{address} (w-1)" in found.evidence and "other addresses" in found.fix
+
+
+async def test_a_machine_that_another_run_makes_meanwhile_is_not_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its VM is made between two looks: listed by none, and its VMID is taken."""
+    with proxmox(tmp_path) as harness:
+        await harness.provider().create(harness.spec("w-1"))
+        provider, late = harness.provider(), [1, 1]
+        rows = Lookup.rows
+
+        async def once_without(self: Lookup) -> list[Row]:
+            found = await rows(self)
+            return [row for row in found if row.vmid != 3000] if late and late.pop() else found
+
+        monkeypatch.setattr(Lookup, "rows", once_without)
+        found = await provider.preflight([harness.spec("w-1")])
+        assert not late, "the look without the VM was not asked for"
+        assert not [one for one in found if one.check.startswith("VMID 3000")], found

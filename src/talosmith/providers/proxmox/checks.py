@@ -242,7 +242,10 @@ async def _hidden_holder(machines: Machines, vmid: int) -> str:
     try:
         await machines.client.get("/cluster/nextid", vmid=vmid)
     except Taken:
-        return "a VM or container that the token may not see"
+        made_since = [row for row in await machines.lookup.rows() if row.vmid == vmid]
+        return (
+            await _holder(machines, made_since[0]) if made_since else "a VM or container that the token may not see"
+        )
     return ""
 
 
