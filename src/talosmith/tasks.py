@@ -25,11 +25,19 @@ _asked_to_stop: contextvars.ContextVar[threading.Event | None] = contextvars.Con
 
 @asynccontextmanager
 async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
-    """asyncio's, but if all that went wrong are errors of ours, the first comes out as itself, not in a group."""
+    """asyncio's, but if all that went wrong are errors of ours, the first comes out as itself, not in a group.
+
+    asyncio of Python 3.11 cancels the caller when a child fails late, and forgets to take that back: the caller would
+    look as if it was to stop.
+    """
+    caller = asyncio.current_task()
+    before = caller.cancelling() if caller is not None else 0
     try:
         async with asyncio.TaskGroup() as group:
             yield group
     except BaseExceptionGroup as several:
+        if caller is not None and caller.cancelling() > before:
+            caller.uncancel()
         ours, others = several.split(TalosmithError)
         if ours is None or others is not None:
             raise

@@ -134,3 +134,20 @@ async def test_what_a_thread_returns_and_raises() -> None:
         for _ in range(12):
             group.create_task(in_thread(meet))
     assert len(ids) == 12
+
+
+async def test_a_group_whose_child_fails_leaves_its_caller_uncancelled() -> None:
+    """Else a step that fails in a group, and is to be tried again, looks as if the run was to stop."""
+
+    async def fails_late() -> None:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        raise Temporary("later")
+
+    caller = asyncio.current_task()
+    assert caller is not None
+    with pytest.raises(Temporary):
+        async with task_group() as group:
+            group.create_task(fails_late())
+            group.create_task(asyncio.sleep(60))
+    assert caller.cancelling() == 0

@@ -19,7 +19,7 @@ from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import Machine, MachineSpec
 from talosmith.model.secret import Secret
 from talosmith.model.services import Image
-from talosmith.providers.proxmox import addresses, client, lanes, lookup, making, tasks
+from talosmith.providers.proxmox import addresses, client, lanes, lookup, making, options, tasks
 from talosmith.providers.proxmox import provider as provider_module
 from talosmith.providers.proxmox.lookup import Lookup
 from talosmith.providers.proxmox.settings import Boot
@@ -974,3 +974,10 @@ async def test_uploads_of_another_run_are_waited_for_and_those_of_our_own_are_no
     harness.world.settle()
     assert await waiting == []
     await following
+
+
+def test_a_disk_of_an_odd_size_is_not_too_small() -> None:
+    """Proxmox counts in GiB, with a fraction, and rounds down."""
+    for mib in (1, 7, 8, 100, 1000, 1023, 1025, 51_201):
+        size = options.new_disk("local", mib).partition(":")[2].partition(",")[0]
+        assert int(float(size) * 2**30) >= mib * 2**20, size
