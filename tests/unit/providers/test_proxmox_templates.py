@@ -296,3 +296,22 @@ async def test_a_template_that_was_deleted_meanwhile(harness: ProxmoxHarness) ->
     key = ResourceKey("template", f"{template.image}@pve")
     assert (await provider.create_resource(wanted[key], NOTHING)).key == key
     assert (await provider.create(harness.spec("w-1"))).name == "w-1"
+
+
+async def test_a_template_that_a_killed_run_began_is_waited_for_and_found(tmp_path: Path) -> None:
+    """It has neither tag nor description until its task ends: `destroy` would delete the image alone, and wait."""
+    with proxmox(tmp_path, boot=Boot("template", disk_image(tmp_path))) as harness:
+        killed, next_run = harness.provider(), harness.provider()
+        image, template = killed.resources()
+        known = Known(resources={}, machines={})
+        await killed.create_resource(image, known)
+        harness.world.freeze()
+        began = asyncio.create_task(killed.create_resource(template, known))
+        while not any(vm.lock == "create" for vm in harness.world.vms.values()):
+            await asyncio.sleep(0.01)
+        began.cancel()
+        await asyncio.gather(began, return_exceptions=True)
+        finding = asyncio.create_task(next_run.find_resources())
+        assert not (await asyncio.wait([finding], timeout=0.2))[0]
+        harness.world.settle()
+        assert {one.kind for one in await finding} == {"image", "template"}

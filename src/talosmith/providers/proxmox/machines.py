@@ -19,7 +19,7 @@ from talosmith.providers.proxmox.client import ProxmoxClient
 from talosmith.providers.proxmox.lookup import Lookup, Row
 from talosmith.providers.proxmox.marker import TEMPLATE_TAG, owner_tag
 from talosmith.providers.proxmox.settings import ProxmoxSettings
-from talosmith.providers.proxmox.tasks import makes_vms, uploads_end
+from talosmith.providers.proxmox.tasks import makes_vms, others_end
 from talosmith.providers.proxmox.vm import SEED_DRIVE, Vm
 from talosmith.providers.proxmox.volumes import Volumes, seed_prefix, seeded_node
 
@@ -53,7 +53,7 @@ class Machines:
         section = self.settings.section
         if not section.seed:
             return set()
-        await uploads_end(self.client)
+        await others_end(self.client, ())
         volumes = Volumes(self.client, self.owner)
         found = set()
         for host in self.settings.hosts:

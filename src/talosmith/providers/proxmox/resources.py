@@ -16,7 +16,7 @@ from talosmith.model.resources import Difference, Resource, ResourceKey, Resourc
 from talosmith.providers.images import Source
 from talosmith.providers.proxmox.machines import Machines
 from talosmith.providers.proxmox.settings import Boot, ProxmoxSettings
-from talosmith.providers.proxmox.tasks import uploads_end
+from talosmith.providers.proxmox.tasks import others_end
 from talosmith.providers.proxmox.templates import Template, Templates
 from talosmith.providers.proxmox.volumes import Volume, Volumes, claim_file, claimed, image_file
 
@@ -79,9 +79,10 @@ class ProxmoxResources:
 
     async def find(self) -> list[Resource]:
         wanted = {spec.key: spec for spec in self.wanted()}
-        await uploads_end(self.machines.client)
+        clones = any(spec.kind == "template" for spec in wanted.values())
+        await others_end(self.machines.client, self.templates.vmids if clones else ())
         found = [one for host in self.settings.hosts for one in await self._images(host, wanted)]
-        if any(spec.kind == "template" for spec in wanted.values()):
+        if clones:
             templates = await self._own_templates()
             linked = await self.templates.linked(templates)
             found += [self._template(one, wanted, self._foreign(linked, one)) for one in templates]

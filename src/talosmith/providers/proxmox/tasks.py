@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Container
 from typing import Any
 
 from talosmith.errors import TalosmithError, Temporary
@@ -19,7 +20,7 @@ from talosmith.waiting import now, slower
 _SOON, _SLOWING, _SELDOM = 0.1, 0.25, 1.0  # seconds between two looks, and how they grow
 _LOG_EVERY = 3.0  # seconds
 _LISTED = 100  # tasks in one look
-_MOVED = 30.0  # seconds in which an uploaded file is at its place
+_SETTLED = 120.0  # seconds that tasks of a run that was killed are waited for
 _PERCENT = re.compile(r"\((\d+(?:\.\d+)?)%\)")
 
 
@@ -54,19 +55,27 @@ async def converts(client: ProxmoxClient, node: str, vmid: int) -> bool:
     return any(one.get("type") == "qmtemplate" and str(one.get("id")) == str(vmid) for one in tasks)
 
 
-async def uploads_end(client: ProxmoxClient) -> None:
-    """Until no file that another run has uploaded with this token is still on its way to its place, where lists do
-    not have it: a run that was killed may have left it there. The task is one of the Proxmox node that was called,
-    not of the storage's."""
+async def others_end(client: ProxmoxClient, templates: Container[int]) -> None:
+    """Until no task that another run has begun with this token makes something that lists do not show yet: a run that
+    was killed may have left it. That is a file on its way to its place, and a template that is created, which has
+    neither tag nor description before; `templates`: the VMIDs of these. Tasks of uploads are of the Proxmox node that
+    was called, not of the storage's."""
     began = now()
-    while await _uploads(client) and now() - began < _MOVED:
+    while await _others(client, templates) and now() - began < _SETTLED:
         await asyncio.sleep(slower(now() - began, _SOON, _SLOWING, _SELDOM))
 
 
-async def _uploads(client: ProxmoxClient) -> bool:
+async def _others(client: ProxmoxClient, templates: Container[int]) -> bool:
     running = [str(one.get("upid")) for one in await client.get("/cluster/tasks") if "endtime" not in one]
-    others = [upid for upid in running if upid not in client.followed]
-    return any(type_of(upid) == "imgcopy" and client.token.id in upid for upid in others)
+    for upid in running:
+        if upid in client.followed or client.token.id not in upid:
+            continue
+        vmid = upid.split(":")[6]
+        if type_of(upid) == "imgcopy":
+            return True
+        if type_of(upid) == "qmcreate" and vmid.isdigit() and int(vmid) in templates:
+            return True
+    return False
 
 
 class Watch:

@@ -69,6 +69,12 @@ class Templates:
     owner: Owner
 
     @property
+    def vmids(self) -> range:
+        """That templates may have."""
+        first = self.settings.section.vmid_base.templates
+        return range(first, first + _SPREAD + _MOST)
+
+    @property
     def lookup(self) -> Lookup:
         return Lookup(self.client)
 
