@@ -256,8 +256,7 @@ class Session:
         new = [
             self.desired.nodes[name].machine
             for name, seen in observed.nodes.items()
-            if seen.machine is None
-            or getattr(seen.machine, "unfinished", False)
+            if seen.to_be_created
             or seen.stage == "maintenance"
             or (isinstance(seen.stage, Unknown) and not running and not self.provider.creates)
         ]

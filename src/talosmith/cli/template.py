@@ -12,7 +12,7 @@ import typer
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
 from talosmith.cli.planning import YesOption
-from talosmith.errors import Permanent, UsageError, no_such
+from talosmith.errors import UsageError, no_such
 from talosmith.providers.base import HasTemplates, Template
 from talosmith.providers.progress import reporting_to
 from talosmith.report import templates as report
@@ -68,9 +68,9 @@ def delete(
 
     async def work(provider: HasTemplates) -> list[Template]:
         found = await provider.templates()
-        meant = [one for one in found if name in (one.name, one.id.partition("/")[0])]
+        meant = [one for one in found if name in (one.name, one.id)]
         if not meant:
-            known = [text for one in found for text in (one.name, one.id.partition("/")[0])]
+            known = [text for one in found for text in (one.name, one.id)]
             raise no_such("template", name, known, otherwise="see `talosmith template list`")
         _confirm(meant, yes=yes)
         for one in meant:
@@ -78,21 +78,18 @@ def delete(
         return meant
 
     gone = _run(inventory, environment, work)
-    text = ", ".join(f"{one.name} (VM {one.id.partition('/')[0]} on {one.host})" for one in gone)
+    text = ", ".join(f"{one.name} (VM {one.id} on {one.host})" for one in gone)
     emit(report.as_data(gone), output, lambda style: f"{style.green('✓')} deleted: {text}", kind="Templates")
     return 0
 
 
 def _confirm(templates: list[Template], *, yes: bool) -> None:
-    clones = [user for one in templates for user in one.used_by if user.startswith("VM ")]
-    if clones:
-        raise Permanent(f"linked clones need the template: {', '.join(clones)}", hint="delete these machines first")
     if yes:
         return
     names = ", ".join(f"{one.name} on {one.host}" for one in templates)
     if not sys.stdin.isatty():
         raise UsageError(f"deleting {names} needs a confirmation", hint="add --yes")
-    if input(f"Delete {names}? [y/N] ").strip().lower() not in ("y", "yes"):
+    if not typer.confirm(f"Delete {names}?", err=True):
         raise UsageError("nothing was deleted")
 
 

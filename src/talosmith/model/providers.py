@@ -215,6 +215,19 @@ class Proxmox(ProviderSection):
         return tuple(self.hosts) or ((self.node,) if self.node else ())
 
     @property
+    def images_in(self) -> str:
+        """The storage for disk images."""
+        return self.image_storage or self.iso_storage
+
+    def start_order_of(self, role: str) -> int | None:
+        """Workers start after control planes."""
+        return None if self.start_order is None else self.start_order + (role == "worker")
+
+    def start_of(self, *, secureboot: bool) -> Literal["image", "iso", "template"]:
+        """What a machine starts from: for secure boot the ISO, since disk images have no keys to enroll."""
+        return "iso" if secureboot and self.boot is None and not self.template else self.starts_from
+
+    @property
     def starts_from(self) -> Literal["image", "iso", "template"]:
         """Without a look at secure boot, which needs the ISO."""
         return self.boot or ("template" if self.template else "iso" if self.iso else "image")

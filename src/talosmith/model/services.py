@@ -13,6 +13,8 @@ from pydantic import AfterValidator, Field
 from talosmith.model.section import Section, shorthand
 from talosmith.model.values import Address, Asn, DomainName, Host, Name, Network, SecretReference, wrong
 
+GUEST_AGENT = "siderolabs/qemu-guest-agent"
+
 
 class Image(Section):
     """The Talos image that machines boot and install."""

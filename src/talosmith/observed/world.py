@@ -104,6 +104,16 @@ class NodeSeen:
     holds_vip: bool = False  # the VIP is among its addresses
 
     @property
+    def unfinished(self) -> bool:
+        """The machine's creation was cut off, or is under way."""
+        return isinstance(self.machine, Machine) and self.machine.unfinished
+
+    @property
+    def to_be_created(self) -> bool:
+        """There is no machine, or none that is finished."""
+        return self.machine is None or self.unfinished
+
+    @property
     def configured(self) -> bool:
         return isinstance(self.stage, str) and self.stage != "maintenance"
 

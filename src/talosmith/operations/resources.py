@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from talosmith.desired.target import Desired
-from talosmith.model.machines import Machine
 from talosmith.model.resources import Resource, ResourceKey, ResourceSpec, SettingChange
 from talosmith.observed.world import Observed, ResourceSeen, ResourcesSeen, Unknown
 from talosmith.plan.builder import PlanBuilder
@@ -55,11 +54,7 @@ def _known(plan: PlanBuilder[Context], observed: Observed) -> ResourcesSeen:
 def _needed_now(observed: Observed, seen: ResourcesSeen) -> set[ResourceKey]:
     """What the machines need that are going to be created, and what that needs in turn."""
     wanted = {one.key: one.wanted for one in seen.each if one.wanted is not None}
-    missing = [
-        name
-        for name, node in observed.nodes.items()
-        if node.machine is None or (isinstance(node.machine, Machine) and node.machine.unfinished)
-    ]
+    missing = [name for name, node in observed.nodes.items() if node.to_be_created]
     todo = [key for name in missing for key in seen.machine_needs.get(name, ())]
     found = set[ResourceKey]()
     while todo:

@@ -85,20 +85,15 @@ def _health(plan: PlanBuilder[Context], options: UpOptions) -> None:
 
 def _machine(plan: PlanBuilder[Context], observed: Observed, name: str, can: Capabilities) -> None:
     seen, below = observed.nodes[name], stands_on(observed, name)
-    unfinished = _unfinished(seen)
-    if seen.machine is None or unfinished:
+    if seen.to_be_created:
         plan.add(
             CreateMachine(name, can.calls("create")),
-            "creation of the machine is not finished" if unfinished else "machine does not exist",
+            "creation of the machine is not finished" if seen.unfinished else "machine does not exist",
             needs=(DeleteNode.key_of(name).if_planned,),
             requires=(RemoveMember.key_of(name).if_planned, *below),
         )
     elif isinstance(seen.machine, Machine) and seen.machine.power == "off":
         plan.add(PowerOn(name), "machine is powered off", requires=below)
-
-
-def _unfinished(seen: NodeSeen) -> bool:
-    return isinstance(seen.machine, Machine) and seen.machine.unfinished
 
 
 def _first_config(plan: PlanBuilder[Context], observed: Observed, name: str, seen: NodeSeen) -> None:
@@ -125,7 +120,7 @@ def _membership(observed: Observed, name: str, seen: NodeSeen) -> str:
 
     One that answers in maintenance mode, or whose machine is gone, has lost its config whatever the lists say.
     """
-    if seen.machine is None or seen.stage == "maintenance" or _unfinished(seen):
+    if seen.to_be_created or seen.stage == "maintenance":
         return ""
     listed = [
         *(["etcd"] if name in members_by_name(observed) else []),

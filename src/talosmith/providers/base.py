@@ -103,9 +103,9 @@ class FindsRenamed(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """Talos without config and identity, which machines are cloned from. `id` is the provider's own name for it."""
+    """Talos without config and identity, which machines are cloned from."""
 
-    id: str
+    id: str  # unique together with `host`: a VMID
     name: str
     host: str
     storage: str

@@ -17,7 +17,7 @@ def as_data(templates: Sequence[Template]) -> dict[str, Any]:
         "templates": [
             {
                 "name": one.name,
-                "id": one.id.partition("/")[0],
+                "id": one.id,
                 "host": one.host,
                 "storage": one.storage,
                 "image": one.image,
@@ -36,7 +36,7 @@ def as_text(templates: Sequence[Template], style: Style) -> str:
     rows = [
         (
             one.name,
-            one.id.partition("/")[0],
+            one.id,
             one.host,
             one.storage,
             one.image,

@@ -10,7 +10,6 @@ from talosmith.errors import UsageError
 from talosmith.model.cluster import Cluster, Node
 
 SEEDS = "seeds"  # folder beside the module, as `render nocloud` writes it
-GUEST_AGENT = "siderolabs/qemu-guest-agent"
 _MIB_PER_GIB = 1024
 _COMPRESSED = (".xz", ".zst", ".gz", ".bz2", ".zip")
 _URL = re.compile(r"https?://")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Literal
 
 from talosmith.desired.terraform.machines import (
-    GUEST_AGENT,
     factory_image,
     is_url,
     machine_values,
@@ -19,6 +18,7 @@ from talosmith.desired.terraform.machines import (
 from talosmith.errors import UsageError
 from talosmith.model.cluster import Cluster, Node
 from talosmith.model.providers import Proxmox, is_volume
+from talosmith.model.services import GUEST_AGENT
 
 Start = Literal["image", "iso", "template"]
 
@@ -33,7 +33,7 @@ def variables(cluster: Cluster, section: Proxmox) -> dict[str, object]:
         "cluster": cluster.name,
         "endpoint": section.url,
         "iso_storage": section.iso_storage,
-        "image_storage": section.image_storage or section.iso_storage,
+        "image_storage": section.images_in,
         "images": images,
         "template": _template(section),
         "machines": machines,
@@ -61,7 +61,7 @@ def _machine(cluster: Cluster, section: Proxmox, node: Node, images: dict[str, d
         "seed": values["seed"] if section.seed else None,
         "guest_agent": GUEST_AGENT in node.image.extensions,
         "autostart": section.autostart,
-        "start_order": _start_order(section, node),
+        "start_order": section.start_order_of(node.role),
         "pool": section.pool,
         "tags": sorted({cluster.name, node.role, "terraform", *section.tags}),
     }
@@ -126,10 +126,3 @@ def _cpu_type(text: str) -> dict[str, object]:
             hint=f"use `{model}`, or `{model},flags=…`",
         )
     return {"cpu_type": model, "cpu_flags": options.removeprefix("flags=").split(";") if comma else []}
-
-
-def _start_order(section: Proxmox, node: Node) -> int | None:
-    """Workers start after control planes."""
-    if section.start_order is None:
-        return None
-    return section.start_order + (node.role == "worker")

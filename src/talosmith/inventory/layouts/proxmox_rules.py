@@ -12,6 +12,7 @@ from talosmith.inventory.layouts.layout import Layout
 from talosmith.inventory.layouts.metal import LARGEST_SEARCH
 from talosmith.inventory.parse import Path
 from talosmith.model.providers import Proxmox, is_volume
+from talosmith.model.services import GUEST_AGENT
 
 if TYPE_CHECKING:
     from talosmith.inventory.resolve import Resolved
@@ -24,7 +25,6 @@ _TOO_OLD = re.compile(
     re.IGNORECASE,
 )
 _MANY_NAMES = 3
-_GUEST_AGENT = "siderolabs/qemu-guest-agent"
 _NOUN = {"template": "template", "iso": "ISO", "image": "disk image"}
 
 
@@ -180,10 +180,10 @@ def first_address_is_by_dhcp(layout: Layout[Proxmox], resolved: Resolved) -> Ite
     why = "without a NoCloud seed they wait in maintenance mode there, and are found by their MAC address"
     fix = "needs a DHCP server in the node network, and talosmith on a computer in the same network"
     yield note(path, what, why, fix)
-    has_agent = _GUEST_AGENT in resolved.inventory.image.extensions
+    has_agent = GUEST_AGENT in resolved.inventory.image.extensions
     if not has_agent and (searched.version != 4 or searched.num_addresses > LARGEST_SEARCH):
         what = f"{searched} cannot be searched for MAC addresses: not IPv4 with at most {LARGEST_SEARCH} addresses"
-        yield warning(path, what, why, f"remove `seed: false`, or add {_GUEST_AGENT} to `image.extensions`")
+        yield warning(path, what, why, f"remove `seed: false`, or add {GUEST_AGENT} to `image.extensions`")
 
 
 def machines_are_amd64(layout: Layout[Proxmox], resolved: Resolved) -> Iterator[Finding]:
@@ -209,14 +209,10 @@ def image_settings_are_used(layout: Layout[Proxmox], resolved: Resolved) -> Iter
         unused = f"`{volume}` is a volume of Proxmox, used as it is"
     if section.image_checksum and unused:
         yield warning(("proxmox", "image_checksum"), "`image_checksum` has no effect", unused, "remove it")
-    if all(_starts_from(section, node.image.secureboot) == "iso" for node in resolved.cluster.nodes):
+    if all(section.start_of(secureboot=node.image.secureboot) == "iso" for node in resolved.cluster.nodes):
         unused = "machines start from an ISO, which is stored in `iso_storage`"
     if section.image_storage and unused:
         yield warning(("proxmox", "image_storage"), "`image_storage` has no effect", unused, "remove it")
-
-
-def _starts_from(section: Proxmox, secureboot: bool) -> str:
-    return "iso" if secureboot and section.boot is None and not section.template else section.starts_from
 
 
 def _names(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Whether the addresses of new machines are free, as far as can be told from here."""
+"""Whether the addresses of new machines are free, as seen from this computer."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ URL, TOKEN, FINGERPRINT = "PROXMOX_VE_URL", "PROXMOX_VE_API_TOKEN", "PROXMOX_VE_
 
 def proxmox_provider(cluster: Cluster, section: Proxmox, owner: Owner, secrets: Secrets | None) -> ProxmoxProvider:
     client = connect(section, secrets, os.environ)
-    return ProxmoxProvider(owner, client, settings_of(cluster, section, secrets))
+    return ProxmoxProvider(owner, client, settings_of(cluster, section))
 
 
 def connect(section: Proxmox, secrets: Secrets | None, environment: Mapping[str, str]) -> ProxmoxClient:
@@ -54,7 +54,7 @@ def _token(section: Proxmox, secrets: Secrets | None, environment: Mapping[str, 
     return Token(name, Secret(secret))
 
 
-def settings_of(cluster: Cluster, section: Proxmox, secrets: Secrets | None) -> ProxmoxSettings:
+def settings_of(cluster: Cluster, section: Proxmox) -> ProxmoxSettings:
     def seed(spec: MachineSpec, config: Secret | None) -> bytes:
         return seed_iso(spec.name, config, seed_networks(spec.network, spec.node))
 
@@ -68,7 +68,6 @@ def settings_of(cluster: Cluster, section: Proxmox, secrets: Secrets | None) -> 
         disk=lambda spec: disk_of(section, spec),
         vip=str(cluster.network.vip or ""),
         search=network if not section.seed else None,
-        authority=secrets.bundle.os.certificate if secrets is not None else "",
         vmids={spec.node.vmid: name for name, spec in specs.items() if spec.node.vmid is not None},
     )
 
@@ -79,9 +78,7 @@ def disk_of(section: Proxmox, spec: MachineSpec) -> Boot:
 
 
 def boot_of(section: Proxmox, spec: MachineSpec) -> Boot:
-    kind: BootKind = section.starts_from
-    if spec.node.image.secureboot and section.boot is None and kind == "image":
-        kind = "iso"  # disk images have no keys to enroll
+    kind: BootKind = section.start_of(secureboot=spec.node.image.secureboot)
     if kind == "template" and section.template:
         return Boot(kind, template=section.template)
     iso = kind == "iso"

@@ -18,7 +18,7 @@ from talosmith.providers.proxmox.machines import Machines
 from talosmith.providers.proxmox.options import vmid_of
 from talosmith.providers.proxmox.settings import ProxmoxSettings
 from talosmith.providers.proxmox.templates import Templates
-from talosmith.providers.proxmox.volumes import Volumes, image_file
+from talosmith.providers.proxmox.volumes import Volumes, content_of, image_file
 from talosmith.tasks import in_thread
 
 _GIB, _MIB = 2**30, 2**20
@@ -78,7 +78,7 @@ def check_storages(
         if section.seed or any(boot.is_iso and boot.source for boot in boots):
             want(section.iso_storage, "iso", "iso_storage")
         if any(boot.source and not boot.is_iso for boot in boots):
-            want(settings.image_storage, "import", "image_storage")
+            want(settings.section.images_in, "import", "image_storage")
             want(section.iso_storage, "iso", "iso_storage")
         for storage, contents in wanted.items():
             if storage not in seen.storages.get(host, {}) and f"/storage/{storage}" in hidden:
@@ -178,9 +178,9 @@ async def _template(templates: Templates, name: str, host: str, label: str, seen
 
 
 async def _source(volumes: Volumes, settings: ProxmoxSettings, source: Any, host: str, label: str) -> Finding:
-    storage = settings.section.iso_storage if source.iso else settings.image_storage
+    storage = settings.storage_of(source)
     try:
-        there = await volumes.listed(host, storage, "iso" if source.iso else "import")
+        there = await volumes.listed(host, storage, content_of(source))
     except TalosmithError:  # the checks of storage and token say why
         there = []
     if any(one.name == image_file(source) for one in there):

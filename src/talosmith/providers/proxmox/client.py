@@ -111,7 +111,7 @@ class ProxmoxClient:
         self, method: str, where: str, params: Mapping[str, Value], *, timeout: float = _READ, **form: Any
     ) -> Any:
         client = await self._connected()
-        values = {name: _written(value) for name, value in params.items()}
+        values = {name: written(value) for name, value in params.items()}
         sent: dict[str, Any] = form or ({"params": values} if method in ("GET", "DELETE") else {"data": values})
         headers = {"Authorization": f"PVEAPIToken={self.token.id}={self.token.secret.reveal()}"}
         what = f"{method} {where}"
@@ -175,7 +175,7 @@ class _Counted:
         return iter(lambda: self.read(_MIB), b"")
 
 
-def _written(value: Value) -> str:
+def written(value: Value) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 

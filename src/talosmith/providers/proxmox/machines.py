@@ -20,10 +20,8 @@ from talosmith.providers.proxmox.lookup import Lookup, Row
 from talosmith.providers.proxmox.marker import TEMPLATE_TAG, owner_tag
 from talosmith.providers.proxmox.settings import ProxmoxSettings
 from talosmith.providers.proxmox.tasks import makes_vms, others_end
-from talosmith.providers.proxmox.vm import SEED_DRIVE, Vm
+from talosmith.providers.proxmox.vm import ROUNDED, SEED_DRIVE, Vm
 from talosmith.providers.proxmox.volumes import Volumes, seed_prefix, seeded_node
-
-_ROUNDED = 4  # MiB: LVM makes disks a little larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +146,7 @@ class Machines:
             running.append(f"tags from {', '.join(now)} to {', '.join(tags)}")
         if bool(int(vm.config.get("onboot") or 0)) != section.autostart:
             running.append(f"autostart from {_onoff(not section.autostart)} to {_onoff(section.autostart)}")
-        order = options.start_order(self.settings, spec)
+        order = section.start_order_of(spec.role)
         if order is not None and f"order={order}" not in str(vm.config.get("startup", "")).split(","):
             running.append(f"start order from {vm.config.get('startup', 'none')} to order={order}")
         if spec.mac and there.get("mac") != spec.mac.lower():
@@ -187,9 +185,7 @@ def _sizes(vm: Vm, spec: MachineSpec | None) -> tuple[int, ...]:
     """Storages round sizes up; that is no difference to what was asked for."""
     wanted = spec.disks_mib if spec is not None else ()
     return tuple(
-        wanted[number]
-        if number < len(wanted) and wanted[number] <= disk.mib < wanted[number] + _ROUNDED
-        else disk.mib
+        wanted[number] if number < len(wanted) and wanted[number] <= disk.mib < wanted[number] + ROUNDED else disk.mib
         for number, disk in enumerate(vm.disks)
     )
 

@@ -27,7 +27,7 @@ from talosmith.providers.proxmox.power import PowerSwitch
 from talosmith.providers.proxmox.settings import Boot
 from talosmith.providers.proxmox.starting import Starting
 from talosmith.providers.proxmox.tasks import follow
-from talosmith.providers.proxmox.vm import ISO_DRIVE, SEED_DRIVE, Vm
+from talosmith.providers.proxmox.vm import EMPTY_DRIVE, ISO_DRIVE, ROUNDED, SEED_DRIVE, Vm
 from talosmith.providers.proxmox.volumes import Volumes, image_file, seed_prefix
 
 _IN_THE_MAKING = 600.0  # seconds that the task of another run is waited for
@@ -183,7 +183,7 @@ class Making:
                 upid = await client.put(where, disk=there[number].slot, size=f"{mib}M", digest=vm.digest)
                 await follow(client, upid, f"resize {there[number].slot} of {spec.name}")
                 vm = await self._again(vm)
-            elif number == 0 and there[0].mib >= mib + 4:
+            elif number == 0 and there[0].mib >= mib + ROUNDED:
                 raise Permanent(
                     f"{spec.name}: a disk of {mib} MiB is smaller than the image, {there[0].mib} MiB",
                     hint="give the node a larger `disk`",
@@ -209,7 +209,7 @@ class Making:
         """Without seed and ISO in its drives. They stay, empty: a drive goes only with a restart."""
         ours = {SEED_DRIVE: seed_prefix(self.machines.owner), ISO_DRIVE: self._booted_iso(vm)}
         drives = [drive for drive, name in ours.items() if name and name in vm.media(drive)]
-        return await self.changed(vm, **dict.fromkeys(drives, "none,media=cdrom"))
+        return await self.changed(vm, **dict.fromkeys(drives, EMPTY_DRIVE))
 
     def _booted_iso(self, vm: Vm) -> str:
         """The ISO that the machine was created with; another one in its drive is the user's."""

@@ -7,12 +7,12 @@ import uuid as uuids
 from collections.abc import Mapping
 
 from talosmith.model.machines import MachineSpec, Owner
-from talosmith.providers.proxmox.client import Value
+from talosmith.model.services import GUEST_AGENT
+from talosmith.providers.proxmox.client import Value, written
 from talosmith.providers.proxmox.marker import TAG, TEMPLATE_TAG, describe_machine, owner_tag
 from talosmith.providers.proxmox.settings import Boot, ProxmoxSettings
 from talosmith.providers.proxmox.vm import EMPTY_DRIVE, ISO_DRIVE, SEED_DRIVE
 
-AGENT = "siderolabs/qemu-guest-agent"
 _DISK = "discard=on,ssd=1"
 Options = dict[str, Value]
 
@@ -85,7 +85,7 @@ def hardware(settings: ProxmoxSettings, spec: MachineSpec) -> Options:
         "balloon": 0,  # Talos gives no memory back
         "cpu": section.cpu_type,
         "serial0": "socket",
-        "agent": f"enabled={int(AGENT in spec.node.image.extensions)}",
+        "agent": f"enabled={int(GUEST_AGENT in spec.node.image.extensions)}",
     }
 
 
@@ -97,7 +97,7 @@ def chosen(settings: ProxmoxSettings, owner: Owner, spec: MachineSpec, boot: Boo
         "boot": f"order=scsi0;{ISO_DRIVE}" if boot.is_iso else "order=scsi0",
         "tags": ";".join(tags(settings, owner, spec)),
     }
-    if (order := start_order(settings, spec)) is not None:
+    if (order := settings.section.start_order_of(spec.role)) is not None:
         options["startup"] = f"order={order}"
     return options
 
@@ -125,11 +125,6 @@ def tags(settings: ProxmoxSettings, owner: Owner, spec: MachineSpec) -> tuple[st
     return tuple(sorted({TAG, owner_tag(owner), spec.role, *settings.section.tags}))
 
 
-def start_order(settings: ProxmoxSettings, spec: MachineSpec) -> int | None:
-    order = settings.section.start_order
-    return None if order is None else order + (spec.role == "worker")
-
-
 def new_disk(storage: str, mib: int) -> str:
     """Proxmox counts new disks in GiB, with a fraction where need be."""
     gib = mib / 1024
@@ -143,8 +138,4 @@ def imported(storage: str, volume: str) -> str:
 
 def differing(config: Mapping[str, object], wanted: Options) -> Options:
     """Those of `wanted` that the config has otherwise."""
-    return {name: value for name, value in wanted.items() if str(config.get(name, "")) != _kept(value)}
-
-
-def _kept(value: Value) -> str:
-    return str(int(value)) if isinstance(value, bool) else str(value)
+    return {name: value for name, value in wanted.items() if str(config.get(name, "")) != written(value)}

@@ -1,6 +1,6 @@
 """What a token must be allowed to do for these machines, worked out from what will be done, and what is missing.
 
-A fixed list would be wrong: Proxmox VE 9 removed privileges that 8 had. Proxmox tells the effective privileges of a
+A fixed list would be wrong: Proxmox VE 9 removed privileges that 8 had. Proxmox lists the effective privileges of a
 token by path; a path without an entry has those of the nearest one above it that are passed on.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from talosmith.model.machines import MachineSpec
-from talosmith.providers.proxmox.options import start_order, vmid_of
+from talosmith.providers.proxmox.options import vmid_of
 from talosmith.providers.proxmox.settings import ProxmoxSettings
 
 _VM = (
@@ -40,11 +40,11 @@ def needed(settings: ProxmoxSettings, specs: Sequence[MachineSpec], *, linux_bri
         wanted.setdefault(where, set()).update(privileges)
 
     boots = [settings.boot(spec) for spec in specs]
+    if section.start_order is not None:
+        want("/", "Sys.Modify")
     for spec in specs:
         vms = f"/pool/{section.pool}" if section.pool else f"/vms/{vmid_of(spec)}"
         want(vms, *_VM, *(("Pool.Audit",) if section.pool else ()))
-        if any(start_order(settings, one) is not None for one in specs):
-            want("/", "Sys.Modify")
     if any(boot.template for boot in boots):
         want("/vms", "VM.Audit", "VM.Clone")
     if any(boot.kind == "template" and not boot.template for boot in boots):
@@ -53,7 +53,7 @@ def needed(settings: ProxmoxSettings, specs: Sequence[MachineSpec], *, linux_bri
     if section.seed or any(boot.source for boot in boots):
         want(f"/storage/{section.iso_storage}", *_FILES)
     if any(boot.source and not boot.source.iso for boot in boots):
-        want(f"/storage/{settings.image_storage}", *_FILES)
+        want(f"/storage/{settings.section.images_in}", *_FILES)
     for boot in boots:
         if boot.volume:
             want(f"/storage/{boot.volume.partition(':')[0]}", *_LISTED)

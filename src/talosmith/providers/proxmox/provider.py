@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from talosmith.errors import UsageError
+from talosmith.errors import Permanent, UsageError
 from talosmith.model.machines import Machine, MachineSpec, Owner
 from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec
 from talosmith.model.secret import Secret
@@ -47,11 +47,8 @@ class ProxmoxProvider:
         self._machines = Machines(client, owner, settings, lookup, Addresses(client, settings))
         self._volumes = Volumes(client, owner, settings.cache)
         self._power = PowerSwitch(client, lookup)
-        self._making = Making(
-            self._machines, self._volumes, Starting(settings, self._volumes, self._templates), self._power
-        )
+        self._making = Making(self._machines, self._volumes, Starting(settings, self._templates), self._power)
         self._resources = ProxmoxResources(owner, settings, self._volumes, self._templates, self._machines)
-        self._leaving = asyncio.Lock()
 
     async def preflight(self, specs: Sequence[MachineSpec]) -> list[Finding]:
         return await look(self.client, self.settings, self._machines, self._templates, specs)
@@ -172,7 +169,7 @@ class ProxmoxProvider:
     async def _made_template(self, boot: Boot, host: str, name: str) -> FoundTemplate:
         if boot.source is None:
             return await self._templates.make(boot.volume, host, boot.volume, name=name, kept=True)
-        storage = self.settings.image_storage
+        storage = self.settings.section.images_in
         found = await self._templates.find(boot.source.name, host)
         if found is not None and found.vm.is_template:
             return found
@@ -184,7 +181,12 @@ class ProxmoxProvider:
 
     async def delete_template(self, template: Template) -> None:
         for one in await self._templates.listed():
-            if one.vm.id == template.id:
+            if (str(one.vm.vmid), one.vm.host) == (template.id, template.host):
+                if clones := (await self._templates.linked([one])).get(one.vm.vmid):
+                    raise Permanent(
+                        f"linked clones need the template {one.vm.name}: VM {', '.join(map(str, clones))}",
+                        hint="delete these machines first",
+                    )
                 await self._templates.delete(one)
 
     # What machines stand on
@@ -214,7 +216,7 @@ class ProxmoxProvider:
 def _shown(found: FoundTemplate, linked: Sequence[str]) -> Template:
     vm = found.vm
     return Template(
-        id=vm.id,
+        id=str(vm.vmid),
         name=vm.name,
         host=vm.host,
         storage=found.storage,

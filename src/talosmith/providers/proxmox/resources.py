@@ -15,7 +15,7 @@ from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec, changed_settings
 from talosmith.providers.images import Source
 from talosmith.providers.proxmox.machines import Machines
-from talosmith.providers.proxmox.settings import Boot, ProxmoxSettings
+from talosmith.providers.proxmox.settings import ProxmoxSettings
 from talosmith.providers.proxmox.tasks import others_end
 from talosmith.providers.proxmox.templates import Template, Templates
 from talosmith.providers.proxmox.volumes import Volume, Volumes, claim_file, claimed, image_file
@@ -46,7 +46,7 @@ class ProxmoxResources:
         boot, host = self.settings.boot(spec), self.settings.host(spec)
         if boot.source is None or boot.template:
             return
-        image = self._image(boot, boot.source, host)
+        image = self._image(boot.source, host)
         yield image
         if boot.kind == "template":
             yield ResourceSpec(
@@ -58,13 +58,17 @@ class ProxmoxResources:
                 on_demand=True,
             )
 
-    def _image(self, boot: Boot, source: Source, host: str) -> ResourceSpec:
-        storage = self.settings.section.iso_storage if source.iso else self.settings.image_storage
+    def _image(self, source: Source, host: str) -> ResourceSpec:
         checksum = {"checksum": source.checksum} if source.checksum else {}
         return ResourceSpec(
             kind="iso" if source.iso else "image",
             name=f"{source.name}@{host}",
-            settings={"source": source.place, **checksum, "storage": storage, "uploaded": True},
+            settings={
+                "source": source.place,
+                **checksum,
+                "storage": self.settings.storage_of(source),
+                "uploaded": True,
+            },
             shared=True,
             on_demand=True,
         )
@@ -95,7 +99,9 @@ class ProxmoxResources:
         ours = [image for whose, image in claims if whose == self.owner.id]
         files = {one.name: one for one in isos}
         if any(not image.endswith(".iso") for image in ours):
-            files |= {one.name: one for one in await self.volumes.listed(host, self.settings.image_storage, "import")}
+            files |= {
+                one.name: one for one in await self.volumes.listed(host, self.settings.section.images_in, "import")
+            }
         sources = {image_file(source): source for source in self._sources()}
         return [
             self._found_image(host, image, sources.get(image), files.get(image), wanted, claims) for image in ours
@@ -173,7 +179,7 @@ class ProxmoxResources:
         await self.volumes.upload_image(host, str(spec.settings["storage"]), source)
 
     async def _create_template(self, source: Source, host: str) -> None:
-        volume = f"{self.settings.image_storage}:import/{image_file(source)}"
+        volume = f"{self.settings.section.images_in}:import/{image_file(source)}"
         await self.templates.use(await self.templates.make(source.name, host, volume), by=True)
 
     async def change(self, there: Resource, spec: ResourceSpec) -> Resource:
@@ -189,7 +195,9 @@ class ProxmoxResources:
             return
         host, _, image = there.id.partition("/")
         iso_storage = self.settings.section.iso_storage
-        storage, content = (iso_storage, "iso") if image.endswith(".iso") else (self.settings.image_storage, "import")
+        storage, content = (
+            (iso_storage, "iso") if image.endswith(".iso") else (self.settings.section.images_in, "import")
+        )
         isos = await self.volumes.listed(host, iso_storage, "iso")
         others = [one for one in isos if claimed(one.name)[1] == image and claimed(one.name)[0] != self.owner.id]
         mine = [one for one in isos if one.name == claim_file(self.owner, image)]

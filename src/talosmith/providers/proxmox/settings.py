@@ -39,14 +39,13 @@ class ProxmoxSettings:
     disk: Callable[[MachineSpec], Boot] | None = None  # what a template of the node's image is made of
     vip: str = ""  # that the control planes share
     search: IpNetwork | None = None  # where machines without a seed are looked for by their MAC addresses
-    authority: str = ""  # certificate of the cluster's Talos CA
     cache: Path | None = None  # of images; the user's if left out
     patience: float = 60.0  # seconds that a machine gets to shut down by itself
     vmids: Mapping[int, str] = field(default_factory=dict)  # of the inventory's nodes: names
 
-    @property
-    def image_storage(self) -> str:
-        return self.section.image_storage or self.section.iso_storage
+    def storage_of(self, source: Source) -> str:
+        """That the image or ISO is uploaded to."""
+        return self.section.iso_storage if source.iso else self.section.images_in
 
     def host(self, spec: MachineSpec) -> str:
         return spec.node.host or self.section.nodes[0]

@@ -8,17 +8,13 @@ from talosmith.errors import Permanent
 from talosmith.providers.proxmox.settings import Boot, ProxmoxSettings
 from talosmith.providers.proxmox.templates import Templates
 from talosmith.providers.proxmox.vm import Vm
-from talosmith.providers.proxmox.volumes import Volumes, image_file
+from talosmith.providers.proxmox.volumes import content_of, image_file
 
 
 @dataclass(frozen=True, slots=True)
 class Starting:
     settings: ProxmoxSettings
-    volumes: Volumes
     templates: Templates
-
-    def storage(self, boot: Boot) -> str:
-        return self.settings.section.iso_storage if boot.is_iso else self.settings.image_storage
 
     def volume(self, boot: Boot) -> str:
         """Uploaded by a step of the plan before this one."""
@@ -26,8 +22,7 @@ class Starting:
             return boot.volume
         if boot.source is None:
             raise AssertionError("neither a source nor a volume")
-        content = "iso" if boot.is_iso else "import"
-        return f"{self.storage(boot)}:{content}/{image_file(boot.source)}"
+        return f"{self.settings.storage_of(boot.source)}:{content_of(boot.source)}/{image_file(boot.source)}"
 
     async def template(self, boot: Boot, host: str) -> Vm:
         if boot.template:

@@ -1,7 +1,7 @@
 """Tasks of Proxmox VE, followed to their end: the answer to a call only says that one was begun.
 
 All tasks of one Proxmox node that are waited for are looked at together. `WARNINGS: n` is a success. A token may read
-its own task, but some servers refuse that once the task has ended; then the list of tasks tells.
+its own task, but some servers refuse that once the task has ended; then the list of tasks is read.
 """
 
 from __future__ import annotations
@@ -44,15 +44,24 @@ def type_of(upid: Any) -> str:
 
 async def makes_vms(client: ProxmoxClient, node: str) -> bool:
     """Whether a task of this very token creates or clones now. A clone's task has the VMID of its source."""
-    tasks = await client.get(path("nodes", node, "tasks"), source="active", limit=_LISTED)
-    makes = ("qmcreate", "qmclone")
-    return any(one.get("type") in makes and client.token.id in str(one.get("upid", "")) for one in tasks)
+    running = await _running(client, node)
+    return any(type_of(upid) in ("qmcreate", "qmclone") and client.token.id in upid for upid in running)
 
 
 async def converts(client: ProxmoxClient, node: str, vmid: int) -> bool:
     """Whether a task converts this VM to a template now."""
+    running = await _running(client, node)
+    return any(type_of(upid) == "qmtemplate" and _id_of(upid) == str(vmid) for upid in running)
+
+
+async def _running(client: ProxmoxClient, node: str) -> list[str]:
     tasks = await client.get(path("nodes", node, "tasks"), source="active", limit=_LISTED)
-    return any(one.get("type") == "qmtemplate" and str(one.get("id")) == str(vmid) for one in tasks)
+    return [str(one.get("upid", "")) for one in tasks]
+
+
+def _id_of(upid: str) -> str:
+    """What the task is about: a VMID, a storage, or nothing."""
+    return upid.split(":")[6] if upid.count(":") > 6 else ""
 
 
 async def others_end(client: ProxmoxClient, templates: Container[int]) -> None:
@@ -70,7 +79,7 @@ async def _others(client: ProxmoxClient, templates: Container[int]) -> bool:
     for upid in running:
         if upid in client.followed or client.token.id not in upid:
             continue
-        vmid = upid.split(":")[6]
+        vmid = _id_of(upid)
         if type_of(upid) == "imgcopy":
             return True
         if type_of(upid) == "qmcreate" and vmid.isdigit() and int(vmid) in templates:
@@ -89,7 +98,7 @@ class Watch:
         self._looking: asyncio.Task[None] | None = None
 
     async def end_of(self, upid: str, what: str) -> str:
-        """Its exit status. Meanwhile, progress is reported as far as the log of the task tells it."""
+        """Its exit status. Meanwhile, progress is reported from the log of the task."""
         end = self._ends.setdefault(upid, asyncio.get_running_loop().create_future())
         self._latest = now()
         if self._looking is None or self._looking.done():
@@ -142,7 +151,7 @@ class Watch:
         return ended
 
     async def _report(self, upid: str, what: str) -> None:
-        """The percentage that its log tells, if the log can be read."""
+        """The latest percentage in its log, if the log can be read."""
         try:
             rows = await self._client.get(path("nodes", self._node, "tasks", upid, "log"), start=0, limit=500)
         except TalosmithError:

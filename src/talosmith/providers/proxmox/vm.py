@@ -14,6 +14,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)")
 CREATING = ("create", "clone")  # locks of a VM that is being made
 SEED_DRIVE, ISO_DRIVE = "ide2", "ide0"  # q35 has no other IDE drives
 EMPTY_DRIVE = "none,media=cdrom"
+ROUNDED = 4  # MiB: LVM makes disks a little larger
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,11 @@ def image_file(source: Source) -> str:
     return f"{_PREFIX}-image-{_label(source)}.{'iso' if source.iso else 'qcow2'}"
 
 
+def content_of(source: Source) -> str:
+    """The content type that a storage must allow for it."""
+    return "iso" if source.iso else "import"
+
+
 def claim_file(owner: Owner, image: str) -> str:
     return f"{_PREFIX}-{owner.id}-claim-{image}.iso"
 
@@ -52,8 +57,8 @@ def claimed(name: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", "")
 
 
-def seed_prefix(owner: Owner, node: str = "") -> str:
-    return f"{_PREFIX}-{owner.id}-seed-{f'{node}-' if node else ''}"
+def seed_prefix(owner: Owner) -> str:
+    return f"{_PREFIX}-{owner.id}-seed-"
 
 
 def seeded_node(owner: Owner, name: str) -> str:
@@ -81,22 +86,15 @@ class Volumes:
     async def upload_seed(self, host: str, storage: str, node: str, iso: bytes) -> str:
         """Named by its hash: a changed seed is another file, and one that is there is not written to."""
         digest = hashlib.sha256(iso).hexdigest()
-        return await self._put(host, storage, f"{seed_prefix(self.owner, node)}{digest[:16]}.iso", iso)
+        return await self._put(host, storage, f"{seed_prefix(self.owner)}{node}-{digest[:16]}.iso", iso)
 
-    async def delete_seeds(self, host: str, storage: str, node: str = "", *, but: str = "") -> bool:
-        """Of a node, or of the whole cluster; whether there were any."""
-        there = await self.listed(host, storage, "iso")
-        prefix = seed_prefix(self.owner, node)
-        old = [one for one in there if self._is_seed(one, prefix) and one.id != but]
-        for one in old:
+    async def delete_seeds(self, host: str, storage: str, node: str) -> bool:
+        """Whether there were any."""
+        listed = await self.listed(host, storage, "iso")
+        seeds = [one for one in listed if seeded_node(self.owner, one.name) == node]
+        for one in seeds:
             await self.delete(host, storage, one.id)
-        return bool(old)
-
-    @staticmethod
-    def _is_seed(volume: Volume, prefix: str) -> bool:
-        """`cp-1` is not the beginning of `cp-1-a`: the rest is the hash alone, or the whole cluster is meant."""
-        rest = volume.name.removeprefix(prefix)
-        return rest != volume.name and (prefix.endswith("-seed-") or bool(re.fullmatch(r"[0-9a-f]{16}\.iso", rest)))
+        return bool(seeds)
 
     async def delete(self, host: str, storage: str, volume: str) -> None:
         """Silent when it is gone: so is Proxmox."""
@@ -115,7 +113,7 @@ class Volumes:
 
     async def upload_image(self, host: str, storage: str, source: Source) -> str:
         """From the cache or where it comes from, unless the storage has it."""
-        content, name = ("iso" if source.iso else "import"), image_file(source)
+        content, name = content_of(source), image_file(source)
         async with self._uploading[f"{host}/{storage}"]:
             if found := await self._there(host, storage, content, name):
                 return found

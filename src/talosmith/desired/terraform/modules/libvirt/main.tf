@@ -42,7 +42,7 @@ resource "libvirt_network" "network" {
 }
 
 # A copy for each machine: its disk stays backed by this volume. Talos upgrades itself, so a new image is for machines
-# that are created later. To create a machine anew: tofu apply -replace='libvirt_volume.image["NODE"]'
+# that are created later. To recreate a machine: tofu apply -replace='libvirt_volume.image["NODE"]'
 resource "libvirt_volume" "image" {
   for_each = var.machines
 

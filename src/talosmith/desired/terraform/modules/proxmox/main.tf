@@ -83,7 +83,7 @@ resource "proxmox_virtual_environment_file" "image" {
   }
 }
 
-# The file name changes with the content: a machine that is created anew boots with the machine config of today.
+# The file name changes with the content: a recreated machine boots with the current machine config.
 resource "proxmox_virtual_environment_file" "seed" {
   for_each = local.seeds
 
