@@ -25,8 +25,10 @@ test: lint  ## Style, types, layers, and every test that needs nothing but Pytho
 	TALOSMITH_NO_SKIPS=1 TALOSMITH_PYTHON_ALONE=1 $(PYTEST) -n $(MORE_WORKERS) --ignore tests/real --ignore tests/contract -m "not real"
 	@echo "make test-real adds the tests that need the real talosctl, Talos, Kubernetes, libvirt, helm and sops, or root"
 
+# All of these are slow; to collect them imports moto, in each worker.
+MOTO := --ignore tests/lab/aws --ignore tests/unit/simulators/aws
 test-fast: $(DEVELOPING)  ## The inner loop: nothing slow, nothing real
-	$(PYTEST) -n $(WORKERS) --ignore tests/real --ignore tests/contract -m "not slow and not real" -q
+	$(PYTEST) -n $(WORKERS) --ignore tests/real --ignore tests/contract $(MOTO) -m "not slow and not real" -q
 
 test-real: test real  ## Build the peers that are missing, then run every test; needs root on Linux
 

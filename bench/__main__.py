@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tools.peers import PeerUnavailable
 
-_NO_BENCHES = ("machine_part", "measure", "rpc", "same_machines")  # but what benches are made of
+# But what benches are made of.
+_NO_BENCHES = ("aws_cloud", "aws_made", "aws_nodes", "machine_part", "measure", "rpc", "same_machines")
 
 
 def main(names: list[str]) -> int:

@@ -24,6 +24,10 @@ LONGEST = {
     "test_a_thousand_nodes_are_seen",
     "test_every_command_prints_what_its_schema_says",
     "test_three_real_machines",
+    "test_three_environments_at_once",
+    "test_sandbox_from_policy_to_destroy",
+    "test_killed_at_some_events_and_calls",
+    "test_one_call_in_ten_fails",
 }
 PYTHON_ALONE = os.environ.get("TALOSMITH_PYTHON_ALONE") == "1"  # as `make test` sets it
 NO_SKIPS = os.environ.get("TALOSMITH_NO_SKIPS") == "1"

@@ -75,8 +75,11 @@ def in_order(specs: tuple[ResourceSpec, ...]) -> list[ResourceSpec]:
 async def create_all(provider: ProviderWithResources, *, members: bool = True) -> dict[ResourceKey, Resource]:
     """All that is wanted, as a plan would have it; without `members` only what machines may stand on."""
     made: dict[ResourceKey, Resource] = {}
-    for spec in in_order(provider.resources()):
-        if members or not spec.members:
+    ordered = in_order(provider.resources())
+    late = [spec for spec in ordered if spec.members]  # those that need one of them come after it
+    early = [spec for spec in ordered if spec not in late and not {*spec.needs} & {one.key for one in late}]
+    for spec in [*early, *(one for one in ordered if one not in early)]:
+        if members or spec in early:
             machines = {one.name: one for one in await provider.find()}
             known = Known(resources=dict(made), machines=machines)
             made[spec.key] = await persist(lambda spec=spec, known=known: provider.create_resource(spec, known))  # type: ignore[misc]
@@ -143,7 +146,7 @@ class ResourceContract:
         async with asyncio.TaskGroup() as group:
             for _ in range(4):
                 group.create_task(create())
-        assert all(one == ids[0] for one in ids)
+        assert all(one == ids[0] for one in ids), ids
         keys = [one.key for one in await harness.resources_there()]
         assert len(keys) == len(set(keys))
 

@@ -32,8 +32,8 @@ A folder with `cluster.yaml`, and optionally `nodes.yaml` (the keys `controlplan
   `{serial: "20G4"}`.
 - **Secrets** are referenced, never written: `sops:path.in.secrets` or `env:VARIABLE`.
 - **Provider**: one of the blocks @PROVIDERS@; without one, `lab`.
-  @UNBUILT@ are not built yet: `validate` and every command that works with
-  machines refuse them; `show`, `render` and `secrets` work.
+  Not built yet: @UNBUILT@. `validate` and every command that works with machines refuse it; `show`, `render` and
+  `secrets` work.
 - **Not built yet**: keys marked below are checked, and nothing acts on them. `validate`, `show`, `plan` and `up`
   warn.
 
@@ -57,7 +57,7 @@ def render() -> str:
 def _introduction() -> str:
     unbuilt = [f"`{name}`" for name, section in PROVIDERS.items() if not section.built]
     text = INTRODUCTION.replace("@PROVIDERS@", ", ".join(f"`{name}`" for name in PROVIDERS))
-    return text.replace("@UNBUILT@", f"{', '.join(unbuilt[:-1])} and {unbuilt[-1]}")
+    return text.replace("@UNBUILT@", ", ".join(unbuilt))
 
 
 def _below(path: str, value: dict[str, Any], definitions: dict[str, Any], told: set[str]) -> Iterator[str]:

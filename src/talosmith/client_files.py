@@ -10,11 +10,13 @@ from pathlib import Path
 
 from talosmith.desired.kubeconfig import context_name, new_kubeconfig
 from talosmith.desired.outputs import talosconfig_text
-from talosmith.errors import TalosmithError
+from talosmith.errors import Permanent, TalosmithError
 from talosmith.files.git import ignore_in_git, refuse_to_commit
 from talosmith.model.machines import Machine
 from talosmith.model.secret import Secret
 from talosmith.observed.reach import Reach
+from talosmith.observed.resources import learn_endpoint
+from talosmith.providers.base import HasResources
 from talosmith.session import Session
 from talosmith.steps import files, merging
 from talosmith.steps.files import KUBECONFIG, TALOSCONFIG
@@ -30,6 +32,21 @@ class ClientFile:
     text: Secret
     context: str
     expires: datetime
+
+
+async def find_endpoint(session: Session) -> None:
+    """Where the provider names the Kubernetes API: with the load balancer, which has to exist."""
+    if not session.cluster.endpoint.to_come:
+        return
+    async with session:
+        if isinstance(session.provider, HasResources):
+            learn_endpoint(session.desired, session.provider, await session.provider.find_resources())
+    if session.cluster.endpoint.to_come:
+        raise Permanent(
+            "the endpoint of the Kubernetes API is not known: it is the load balancer's own name, and the load "
+            "balancer does not exist",
+            hint="create the cluster first: `talosmith up` writes a kubeconfig, too",
+        )
 
 
 def make_kubeconfig(session: Session, user: str, groups: Sequence[str], lifetime: timedelta) -> ClientFile:

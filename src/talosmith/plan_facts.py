@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from talosmith.engine.journal import names_with_runs
 from talosmith.observed.former_names import former_machines, names_of
 from talosmith.observed.reach import Reach
-from talosmith.observed.world import Observed
+from talosmith.observed.world import Observed, ResourceSeen, ResourcesSeen
 from talosmith.operations.operation import Facts, FormerCluster, Options
 from talosmith.plan.step import Plan
-from talosmith.providers.base import capabilities
+from talosmith.providers.base import Billed, HasLeftovers, capabilities
 from talosmith.steps.context import Context
 from talosmith.steps.files import (
     KUBECONFIG,
@@ -24,9 +24,12 @@ from talosmith.steps.files import (
     kubeconfig_serves,
     talosconfig_serves,
 )
+from talosmith.waiting import retried
 
 if TYPE_CHECKING:
     from talosmith.session import Session
+
+_TRIES, _BETWEEN = 4, 0.5  # of asking the provider, and seconds in between
 
 
 async def facts_for(session: Session, observed: Observed, options: Options) -> Facts:
@@ -39,8 +42,27 @@ async def facts_for(session: Session, observed: Observed, options: Options) -> F
         capabilities=capabilities(session.provider),
         missing_files=tuple(name for name, serves in serving.items() if not serves),
         former=await _former(session, observed) if options.creates_machines else (),
+        billed=_billed(session, observed) if options.creates_machines else (),
         own_files=tuple(name for name in serving if is_ours(folder, name, desired.bundle)),
     )
+
+
+def _billed(session: Session, observed: Observed) -> tuple[str, ...]:
+    if not isinstance(session.provider, Billed):
+        return ()
+    machines = [session.desired.nodes[name].machine for name, seen in observed.nodes.items() if seen.to_be_created]
+    each = observed.resources.each if isinstance(observed.resources, ResourcesSeen) else ()
+    return session.provider.billed(machines, [one.wanted for one in each if one.wanted and one.found is None])
+
+
+async def with_leftovers(session: Session, observed: Observed) -> Observed:
+    """With what else is in the network of a cluster that is going to be deleted."""
+    seen, provider = observed.resources, session.provider
+    if not isinstance(provider, HasLeftovers) or not isinstance(seen, ResourcesSeen):
+        return observed
+    left = await retried(lambda: provider.leftovers([*seen.found.values()]), _TRIES, lambda *_: _BETWEEN)
+    own = tuple(ResourceSeen(key=one.key, found=one) for one in left.own)
+    return replace(observed, resources=replace(seen, each=(*seen.each, *own), foreign=left.foreign))
 
 
 async def _former(session: Session, observed: Observed) -> tuple[FormerCluster, ...]:

@@ -62,7 +62,6 @@ _LOOK_AGAIN = 0.5  # seconds, after a machine that does not answer
 
 class Session:
     def __init__(self, cluster: Cluster, folder: Path, secrets: Secrets, *, new_secrets: bool = False) -> None:
-        self.cluster = cluster
         self.folder = folder
         self.desired = Desired(cluster, secrets.bundle)
         self.new_secrets = new_secrets  # made in memory, not kept yet
@@ -100,6 +99,11 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._stack.aclose()
+
+    @property
+    def cluster(self) -> Cluster:
+        """Of the inventory; its endpoint may become known only with the load balancer."""
+        return self.desired.cluster
 
     @property
     def secrets(self) -> Secrets:
@@ -146,10 +150,12 @@ class Session:
         """What the operation `name`, a module of `talosmith.operations`, would do now; `options` are its own."""
         observed = await self.observe()
         from talosmith.operations.operation import operation
-        from talosmith.plan_facts import facts_for, with_evictions
+        from talosmith.plan_facts import facts_for, with_evictions, with_leftovers
 
         chosen = operation(name).OPTIONS(selection=selection or Selection(), **options)
         _check_targets(chosen.selection, observed)
+        if chosen.deletes_resources:
+            observed = self.observed = await with_leftovers(self, observed)
         facts = await facts_for(self, observed, chosen)
         plan = operation(name).build(self.desired, observed, chosen, facts)
         return self._timed(await with_evictions(self, plan, observed))

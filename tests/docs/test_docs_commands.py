@@ -19,6 +19,7 @@ TESTED = {  # where the commands of a page are run
     "README.md": "test_readme",
     "docs/lab.md": "test_lab_page",
     "docs/secrets.md": "test_secrets_page",
+    "docs/howto/aws.md": "tests/lab/aws/test_aws_howto.py",
     "docs/howto/libvirt.md": "tests/real/libvirt/test_libvirt_up.py",
     "docs/howto/metal.md": "test_metal_page",
     "docs/howto/proxmox.md": "tests/real/proxmox/test_proxmox_howto.py",

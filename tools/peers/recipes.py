@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.peers.bench_recipes import TOFU, TOFU_LIBVIRT, TOFU_PROXMOX
+from tools.peers.bench_recipes import TOFU, TOFU_AWS, TOFU_LIBVIRT, TOFU_PROXMOX
 from tools.peers.helm_recipes import HELM
 from tools.peers.node_recipes import CNI, CONTAINERD, ETCD, KUBERNETES, MACHINED, NODE_SERVICES, RUNC
 from tools.peers.recipe import Recipe
@@ -29,6 +29,7 @@ RECIPES = _by_name(
     TOFU,
     TOFU_PROXMOX,
     TOFU_LIBVIRT,
+    TOFU_AWS,
 )
 
 # Parts of a node that must not be run by themselves: machined would stop every process and reboot the machine.

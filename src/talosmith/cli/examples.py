@@ -53,6 +53,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "render configs": ("talosmith render configs -n cp-1", "talosmith render configs --out rendered"),
     "render nocloud": ("talosmith render nocloud --out seeds -n w-1",),
     "render terraform": ("talosmith render terraform --out terraform",),
+    "render aws-policy": ("talosmith render aws-policy > policy.json",),
     "render image": ("talosmith render image",),
     "lab start": ("talosmith lab start", "talosmith lab start test --clock realistic"),
     "lab stop": ("talosmith lab stop", "talosmith lab stop -i clusters/home --delete"),

@@ -15,6 +15,7 @@ from talosmith.inventory.answers import check_flags, name_of, wrong_with
 from talosmith.inventory.create import create, next_command, refuse_existing
 from talosmith.inventory.questions import (
     LIBVIRT_HOST,
+    NO_ANSWER,
     NOT_BUILT,
     default_gateway,
     default_network,
@@ -98,6 +99,8 @@ def _ask(given: dict[str, Any], folder: Path) -> None:
     while (question := next_question(given, name, _libvirt_host(given))) is not None:
         answer = typer.prompt(question.text, default=question.default or None, type=question.kind, err=True)
         given[question.answer] = answer.strip() if isinstance(answer, str) else answer
+        if question.default == answer == NO_ANSWER:
+            given[question.answer] = None
         wrong = wrong_with(question.answer, given)
         if wrong is not None:
             say(f"  {wrong.what}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from talosmith.cli.client_files import YEAR, LifetimeOption, OutOption, deliver
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application
-from talosmith.client_files import make_kubeconfig
+from talosmith.client_files import find_endpoint, make_kubeconfig
 from talosmith.desired.kubeconfig import ADMIN, ADMINISTRATORS
 from talosmith.session import Session
 
@@ -36,8 +37,12 @@ def kubeconfig(
     ] = None,
     output: OutputOption = Output.TEXT,
 ) -> int:
-    """Write a kubeconfig with a new client certificate. Needs the secrets only, no running cluster."""
+    """Write a kubeconfig with a new client certificate. Needs the secrets only, no running cluster.
+
+    Where the endpoint is the load balancer's own name, the provider is asked for it.
+    """
     session = Session.open(inventory, environment)
+    asyncio.run(find_endpoint(session))
     groups = group or ([ADMINISTRATORS] if user == ADMIN else [])
     made = make_kubeconfig(session, user, groups, timedelta(seconds=lifetime))
     return deliver(session, made, out, output, merge=merge)

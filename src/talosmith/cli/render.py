@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -15,18 +16,24 @@ from talosmith.cli.options import (
     OutputOption,
     application,
     emit,
+    say,
 )
 from talosmith.desired import outputs, terraform
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.images import Schematic
 from talosmith.desired.machine import MachineConfigs
-from talosmith.desired.secrets_file import read_secrets
+from talosmith.desired.secrets_file import SECRETS_FILE, has_secrets, read_secrets
+from talosmith.desired.target import owner_of
+from talosmith.errors import UsageError
 from talosmith.inventory import load
 from talosmith.inventory.sources import find
+from talosmith.model.machines import Owner
+from talosmith.model.providers import Aws
 from talosmith.report.style import Style
 
 app = application(
-    "Render machine configs, NoCloud seeds and Terraform resources; list boot images. No node is contacted."
+    "Render machine configs, NoCloud seeds, Terraform resources and IAM policies; list boot images. "
+    "No node is contacted."
 )
 
 OutOption = Annotated[
@@ -94,6 +101,41 @@ def terraform_folder(
     return _written([*outputs.write_files(out, files.items()), *seeds], output)
 
 
+@app.command("aws-policy")
+def aws_policy(
+    inventory: InventoryOption = None,
+    environment: EnvironmentOption = None,
+    output: OutputOption = Output.TEXT,
+) -> int:
+    """Print the IAM policy that the AWS credentials of talosmith need for this inventory. AWS is not contacted.
+
+    What carries another cluster's tags is out of its reach. Without secrets the cluster's id is not known, and the
+    policy reaches all clusters of talosmith in the account.
+    """
+    from talosmith.providers.aws import settings_of
+    from talosmith.providers.aws.permissions import policy
+
+    cluster = load(inventory, environment)
+    section = cluster.provider
+    if not isinstance(section, Aws):
+        raise UsageError(
+            f"provider `{section.name}` needs no IAM policy", hint="IAM policies are for the provider `aws` only"
+        )
+    folder = find(inventory, environment).parent
+    if has_secrets(folder):
+        owner = owner_of(cluster, read_secrets(folder).bundle)
+    else:
+        owner = Owner(cluster.name, "*")
+        say(
+            f"note: {folder / SECRETS_FILE} does not exist: the policy is for all talosmith clusters in the account, "
+            "and does not allow `destroy` to delete volumes and load balancers that Kubernetes has created\n"
+            "fix: create secrets first, and the policy is for this cluster alone: `talosmith secrets init`"
+        )
+    document = policy(settings_of(cluster, section, owner))
+    emit(document, output, lambda style: json.dumps(document, indent=2), kind=None, document=True)
+    return 0
+
+
 @app.command()
 def image(
     inventory: InventoryOption = None,
@@ -135,7 +177,15 @@ def image(
 
 
 def _configs(inventory: Path | None, environment: str | None) -> MachineConfigs:
-    return MachineConfigs(load(inventory, environment), _bundle(inventory, environment))
+    cluster = load(inventory, environment)
+    made = MachineConfigs(cluster, _bundle(inventory, environment))
+    if cluster.endpoint.to_come:
+        say(
+            f"note: the endpoint of the Kubernetes API is {cluster.endpoint.shown}: machine configs have the "
+            f"placeholder {cluster.endpoint.url}\n"
+            "fix: `talosmith up` applies them with the name; or set an endpoint of your own in the inventory"
+        )
+    return made
 
 
 def _bundle(inventory: Path | None, environment: str | None) -> Bundle:

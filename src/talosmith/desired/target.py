@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -63,6 +63,12 @@ class Desired:
         self.cluster = cluster
         self.bundle = bundle
         self.owner = owner_of(cluster, bundle)
+
+    def use_endpoint(self, host: str) -> None:
+        """The name that the provider has chosen for the Kubernetes API: machine configs are rendered with it."""
+        self.cluster = replace(self.cluster, endpoint=replace(self.cluster.endpoint, host=host))
+        for rendered in ("nodes", "without_cni"):
+            self.__dict__.pop(rendered, None)
 
     @cached_property
     def nodes(self) -> dict[str, DesiredNode]:

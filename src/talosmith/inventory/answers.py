@@ -21,7 +21,7 @@ from talosmith.model.providers import PROVIDERS
 
 NEEDS_NETWORK = ("libvirt", "proxmox", "metal")  # providers that neither have nor create a network of their own
 NEEDS_VIP = (*NEEDS_NETWORK, "docker")
-_FILLERS = {"disk": "/dev/sda", "interface": "eth0", "domain": "example.org"}
+_FILLERS = {"disk": "/dev/sda", "interface": "eth0"}
 _ANSWER_OF = {  # key of the inventory -> answer
     "cluster_name": "name",
     "talos_version": "talos_version",
@@ -75,7 +75,7 @@ def wrong_with(answer: str, given: Mapping[str, Any]) -> Wrong | None:
             return Wrong(f"the network of the nodes is required for {provider}", "for example 192.168.1.0/24")
         case "vip" if value is None:
             return Wrong(f"{given['controlplanes']} control planes need a VIP for the Kubernetes API")
-        case "disk" | "interface" | "domain" if value is None:
+        case "disk" | "interface" if value is None:
             return Wrong(f"required for {provider}", f"for example {_FILLERS[answer]}")
     return _by_the_rules(answer, given)
 
@@ -86,7 +86,7 @@ def required(given: Mapping[str, Any]) -> list[str]:
     found = ["node_cidr"] if provider in NEEDS_NETWORK else []
     if provider in NEEDS_VIP and given.get("controlplanes", 1) > 1:
         found.append("vip")
-    return found + {"metal": ["disk", "interface"], "aws": ["domain"]}.get(provider, [])
+    return found + (["disk", "interface"] if provider == "metal" else [])
 
 
 def check_flags(given: Mapping[str, Any], *, complete: bool = True) -> None:

@@ -13,6 +13,7 @@ from talosmith.model.providers import PROVIDERS
 
 NOT_BUILT = "not built yet: configs only"
 LIBVIRT_HOST = IPv4Interface("192.168.122.1/24")  # in the network `default` that libvirt installs
+NO_ANSWER = "none"
 HOME_NETWORK = "192.168.1.0/24"
 
 
@@ -53,7 +54,8 @@ def _questions(given: Mapping[str, Any], name: str, libvirt_host: IPv4Interface)
         yield Question("proxmox_url", "Proxmox VE API URL", f"https://{given.get('proxmox_node', 'pve')}:8006")
     if provider == "aws":
         yield Question("region", "AWS region", "eu-central-1")
-        yield Question("domain", "Domain: the Kubernetes API is at k8s.<domain>")
+        text = "Domain in Route 53, the Kubernetes API is at k8s.<domain>; none: at the load balancer's own name"
+        yield Question("domain", text, NO_ANSWER)
 
 
 def default_network(given: Mapping[str, Any], libvirt_host: IPv4Interface = LIBVIRT_HOST) -> str | None:

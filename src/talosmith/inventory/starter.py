@@ -12,6 +12,10 @@ from talosmith.inventory.parse import resolve_plain
 from talosmith.model.versions import RECOMMENDED
 
 _COMPLETION = "# yaml-language-server: $schema=./.talosmith/{part}.schema.json\n"
+_IMAGE = """
+# image:
+#   extensions: [siderolabs/qemu-guest-agent]
+"""
 _SAFE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9./:+@!_-]*[A-Za-z0-9/])?\Z")
 
 
@@ -55,10 +59,7 @@ network:
   pod_cidr: 10.244.0.0/16
   svc_cidr: 10.96.0.0/12
 
-{_PROVIDERS[answers.provider](answers)}
-# image:
-#   extensions: [siderolabs/qemu-guest-agent]
-"""
+{_PROVIDERS[answers.provider](answers)}{_IMAGE if answers.provider != "aws" else ""}"""
     )
 
 
@@ -160,14 +161,19 @@ def _aws(answers: NewInventory) -> str:
     domain = f"domain: {_quoted(answers.domain)}" if answers.domain else "# domain: example.org"
     return f"""\
 aws:
+  # The only account in which anything is changed, and the profile of ~/.aws that reaches it:
+  # account_id: "123456789012"
+  # profile: default
   region: {_quoted(region)}
   azs: [{", ".join(_quoted(region + zone) for zone in "abc")}]
   vpc_cidr: 10.0.0.0/16
   instance_type: {{controlplane: t3.medium, workers: t3.large}}
-  # The API is served at k8s.<domain>.
+  # The API is served at k8s.<domain>, a record in Route 53; without it, at the load balancer's own name.
   {domain}
   # Networks that may reach the Talos and Kubernetes APIs; only your own address if left out.
   # admin_cidrs: [203.0.113.0/24]
+  # What the machines may do in AWS: `cloud-controller`, `ebs-csi`, `ecr-read-only`, or ARNs of policies.
+  # iam: [ecr-read-only]
 """
 
 

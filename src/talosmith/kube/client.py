@@ -89,6 +89,10 @@ class KubeClient:
             namespace=access.namespace,
         )
 
+    def at(self, server: str) -> KubeClient:
+        """Another client with the same credentials, for this server alone."""
+        return KubeClient([server], self._transport.credentials)
+
     async def __aenter__(self) -> Self:
         return self
 

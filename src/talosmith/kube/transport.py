@@ -75,7 +75,7 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
             raise UsageError("no control plane is given", hint="Give at least one address.")
         self._servers = list(dict.fromkeys(servers))
         self._turn = 0
-        self._credentials = credentials
+        self.credentials = credentials
         self._proxy = proxy
         self._connections = Connections(credentials.context(), proxy)
         self._retired: list[Connections] = []
@@ -96,7 +96,7 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
     async def exchange(self, credentials: Credentials) -> None:
         """Use these from now on. Answers that are awaited or read come by the connections that they were asked on."""
         self._retired = [old for old in (*self._retired, self._connections) if not old.closed]
-        self._credentials = credentials
+        self.credentials = credentials
         self._connections = Connections(credentials.context(), self._proxy)
         for old in self._retired:
             await old.retire()
@@ -121,7 +121,7 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
     async def _validity(self, server: Server, verify_code: int) -> str:
         """Which certificate is not valid now: the CA of our credentials, or the server's."""
         now = datetime.now(UTC)
-        ours = self._credentials.authority
+        ours = self.credentials.authority
         authorities = x509.load_pem_x509_certificates(ours.encode()) if ours else []
         if wrong := authorities_out_of_time(authorities, now):
             return f"CA certificate of Kubernetes {wrong}"
@@ -131,18 +131,18 @@ class ClusterTransport(httpx2.AsyncBaseTransport):
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE  # nothing is sent: to read the validity period is all it is for
             host, port = server.url.host, server.url.port or 443
-            shown = await certificate_at(host, port, context, _LOOK, self._credentials.server_name)
+            shown = await certificate_at(host, port, context, _LOOK, self.credentials.server_name)
         return f"certificate {out_of_time_served(verify_code, shown, now)}"
 
     def _addressed(self, request: httpx2.Request, server: Server) -> httpx2.Request:
         base = server.url.raw_path.rstrip(b"/")
         headers = httpx2.Headers(request.headers)
         headers["Host"] = str(server)
-        if self._credentials.token:
-            headers["Authorization"] = f"Bearer {self._credentials.token.reveal()}"
+        if self.credentials.token:
+            headers["Authorization"] = f"Bearer {self.credentials.token.reveal()}"
         extensions = dict(request.extensions)
-        if self._credentials.server_name:
-            extensions["sni_hostname"] = self._credentials.server_name
+        if self.credentials.server_name:
+            extensions["sni_hostname"] = self.credentials.server_name
         return httpx2.Request(
             request.method,
             server.url.copy_with(raw_path=base + request.url.raw_path),

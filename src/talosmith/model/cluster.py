@@ -91,12 +91,25 @@ class ClusterNetwork:
     vlan: int | None = None
 
 
+ENDPOINT_TO_COME = "known-once-the-load-balancer-exists.invalid"  # RFC 2606: no name of this kind is ever given
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where the Kubernetes API is reached."""
 
     host: str
     port: int = 6443
+
+    @property
+    def to_come(self) -> bool:
+        """The provider chooses it when it creates the load balancer."""
+        return self.host == ENDPOINT_TO_COME
+
+    @property
+    def shown(self) -> str:
+        """For people: the URL, or why there is none."""
+        return "the load balancer's own name, known once the load balancer exists" if self.to_come else self.url
 
     @property
     def url(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from talosmith.model.cluster import ClusterNetwork, Node, Role
+from talosmith.model.resources import SettingChange
 from talosmith.model.values import IpAddress
 from talosmith.model.versions import Version
 
@@ -106,6 +107,7 @@ class Machine:
     unfinished: bool = False  # its creation was cut off, or is under way: `create` finishes it
     outdated: str = ""  # what else of it differs from the inventory, where the provider can change it …
     outdated_running: str = ""  # … and what it can change while the machine runs
+    fixed: tuple[SettingChange, ...] = ()  # what differs from the inventory, and no provider call can change
     grows: bool = False  # its disks can be made larger while it runs
     tags: Mapping[str, str] = field(default_factory=dict)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from talosmith.errors import TalosmithError
 from talosmith.kube import Ref
 from talosmith.kube.conditions import has, ready
 from talosmith.kube.objects import Object, labels
@@ -75,6 +76,15 @@ def _kubernetes(expected: Expected) -> list[_Row]:
     core_dns: list[_Row] = [
         ("coredns", "coredns to report ready", "CoreDNS is ready", "CoreDNS is not ready", _core_dns)
     ]
+    endpoint: list[_Row] = [
+        (
+            "endpoint",
+            "Kubernetes API to answer at its endpoint",
+            "Kubernetes API answers at its endpoint",
+            "Kubernetes API does not answer at its endpoint",
+            _endpoint,
+        )
+    ]
     return [
         (
             "node-objects",
@@ -100,6 +110,7 @@ def _kubernetes(expected: Expected) -> list[_Row]:
         ("nodes-ready", "all k8s nodes to report ready", "nodes are Ready", "nodes are NotReady", _ready),
         *(proxy if expected.proxy else []),
         *(core_dns if expected.core_dns else []),
+        *(endpoint if expected.endpoint else []),
         (
             "schedulable",
             "all k8s nodes to report schedulable",
@@ -188,6 +199,14 @@ async def _reporting(found: Round) -> Verdict:
     return same_names(
         set(nodes), found.expected.registered, "no Node object", "Node object, but not in the inventory"
     )
+
+
+async def _endpoint(found: Round) -> Verdict:
+    try:
+        await found.endpoint_version()
+    except (TalosmithError, TimeoutError) as wrong:
+        return Verdict(False, f"{found.expected.endpoint}: {wrong or 'no answer in time'}")
+    return OK
 
 
 async def _static_pods(found: Round) -> Verdict:

@@ -5,14 +5,14 @@ Only the provider knows what it can change in place, so the comparison is made h
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from talosmith.desired.target import Desired
 from talosmith.errors import TalosmithError
 from talosmith.model.resources import Difference, Resource, ResourceSpec
 from talosmith.observed.world import ResourceSeen, ResourcesSeen, Unknown
-from talosmith.providers.base import HasResources, Provider
+from talosmith.providers.base import HasResources, NamesEndpoint, Provider
 from talosmith.waiting import retried
 
 T = TypeVar("T")
@@ -25,7 +25,18 @@ async def look_at_resources(desired: Desired, provider: Provider) -> ResourcesSe
     there = await persist(provider.find_resources, f"{provider.name} did not tell which resources there are")
     if isinstance(there, Unknown):
         return there
+    learn_endpoint(desired, provider, there)
     return compare(desired, provider, there)
+
+
+def learn_endpoint(desired: Desired, provider: Provider, there: Iterable[Resource]) -> None:
+    """Where the provider names it: as soon as the load balancer exists."""
+    if (
+        desired.cluster.endpoint.to_come
+        and isinstance(provider, NamesEndpoint)
+        and (host := provider.endpoint(there))
+    ):
+        desired.use_endpoint(host)
 
 
 def compare(desired: Desired, provider: HasResources, there: list[Resource]) -> ResourcesSeen:

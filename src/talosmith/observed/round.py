@@ -42,6 +42,7 @@ class Expected:
     manifests: bool  # Talos applies manifests of the user; a CNI may be among them
     proxy: bool
     core_dns: bool
+    endpoint: str = ""  # URL of the Kubernetes API behind a load balancer of the provider
 
     @classmethod
     def of(cls, desired: Desired) -> Expected:
@@ -61,6 +62,7 @@ class Expected:
             manifests=bool(cluster.get("inlineManifests") or cluster.get("extraManifests")),
             proxy=not _inside(cluster, "proxy").get("disabled"),
             core_dns=not _inside(cluster, "coreDNS").get("disabled"),
+            endpoint=desired.cluster.endpoint.url if desired.cluster.provider.has_api_balancer else "",
         )
 
     @property
@@ -85,6 +87,7 @@ class Round:
             asks += [self.kube_nodes, self.static_pods, self.components]
             asks += [partial(self.daemon_set, PROXY)] if self.expected.proxy else []
             asks += [partial(self.deployment, CORE_DNS)] if self.expected.core_dns else []
+            asks += [self.endpoint_version] if self.expected.endpoint else []
         self._begun = asyncio.gather(*(ask() for ask in asks), return_exceptions=True)
 
     async def end(self) -> None:
@@ -127,6 +130,16 @@ class Round:
 
     async def deployment(self, name: str) -> Object | None:
         return await self._once(f"Deployment {name}", lambda: self._find(f"{_APPS}/deployments/{name}"))
+
+    async def endpoint_version(self) -> str:
+        """The version that the Kubernetes API gives at the endpoint, by the load balancer."""
+        return await self._once("endpoint", self._ask_endpoint)
+
+    async def _ask_endpoint(self) -> str:
+        if self._kube is None:
+            raise AssertionError("asked for with a client only")
+        async with self._kube.at(self.expected.endpoint) as client, asyncio.timeout(_ANSWER):
+            return await client.server_version()
 
     async def cni_daemon_sets(self) -> list[str]:
         """DaemonSets that install a CNI, known by their mounts of the folders that container runtimes read."""

@@ -147,6 +147,7 @@ class ResourceSeen:
 class ResourcesSeen:
     each: tuple[ResourceSeen, ...] = ()
     machine_needs: Mapping[str, tuple[ResourceKey, ...]] = field(default_factory=dict)  # by node of the inventory
+    foreign: tuple[str, ...] = ()  # in the cluster's network, and not the cluster's; looked for before all is deleted
 
     @property
     def found(self) -> dict[ResourceKey, Resource]:

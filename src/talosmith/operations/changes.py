@@ -140,7 +140,10 @@ def resize(
             continue
         changed = _sizes(machine, wanted.machine)
         outdated = "; ".join(filter(None, (machine.outdated, machine.outdated_running)))
-        if _shrinks(machine, wanted.machine):
+        if machine.fixed:
+            fix = f"set these of the node to what the machine has, or {RECREATE}"
+            plan.block("machine cannot be changed in place", wanted.name, settings=machine.fixed, fix=fix)
+        elif _shrinks(machine, wanted.machine):
             disks = SettingChange("disks", _mib(machine.disks_mib), _mib(wanted.machine.disks_mib))
             fix = f"set the disk sizes back, or {RECREATE}"
             plan.block(

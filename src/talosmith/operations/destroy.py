@@ -27,6 +27,10 @@ from talosmith.steps.removal import ResetNode
 class DestroyOptions(Options):
     """With nodes selected: these nodes; else the whole cluster."""
 
+    @property
+    def deletes_resources(self) -> bool:
+        return not self.selection.targets
+
 
 OPTIONS = DestroyOptions
 

@@ -24,6 +24,11 @@ class Options:
     creates_machines: ClassVar[bool] = False  # then machines of a former cluster name matter
     selection: Selection = field(default_factory=Selection)
 
+    @property
+    def deletes_resources(self) -> bool:
+        """All of them: then it matters what else is in the cluster's network."""
+        return False
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormerCluster:
@@ -42,6 +47,7 @@ class Facts:
     capabilities: Capabilities = field(default_factory=Capabilities)
     missing_files: tuple[str, ...] = ()  # talosconfig, kubeconfig: missing, expired or for another endpoint
     former: tuple[FormerCluster, ...] = ()
+    billed: tuple[str, ...] = ()  # what the provider bills of what is going to be created: `3 x t3.medium`
     own_files: tuple[str, ...] = ()  # those of the inventory folder that open this cluster
 
 

@@ -99,7 +99,11 @@ def delete_unwanted(plan: PlanBuilder[Context], desired: Desired, observed: Obse
 
 def delete_all(plan: PlanBuilder[Context], desired: Desired, observed: Observed) -> None:
     """All resources of the cluster, whose machines are planned to be deleted already."""
-    going = _going(plan, desired, _known(plan, observed).found.values())
+    seen = _known(plan, observed)
+    for foreign in seen.foreign:
+        fix = "delete it, or move it elsewhere; then run the same command again"
+        plan.block(f"in the cluster's network is what this cluster does not own: {foreign}", fix=fix)
+    going = _going(plan, desired, seen.found.values())
     machines = plan.keys(lambda step: isinstance(step.action, DestroyMachine))
     early = refers_to_machines(observed)
     for found in going.values():

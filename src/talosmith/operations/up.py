@@ -55,6 +55,8 @@ def build(desired: Desired, observed: Observed, options: UpOptions, facts: Facts
         _first_config(plan, observed, name, observed.nodes[name])
     if off := [name for name in desired.nodes if plan.has(PowerOn.key_of(name))]:
         plan.note(f"{', '.join(off)}: powered off; the machine config is compared once the machine is on")
+    if facts.billed:
+        plan.note(f"billed by {desired.cluster.provider.name}: {', '.join(facts.billed)}")
     _bootstrap(plan, desired, observed)
     _api(plan, observed)
     for name in desired.nodes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talosmith.errors import Permanent
-from talosmith.model.providers import Lab, Libvirt, Metal, Proxmox
+from talosmith.model.providers import Aws, Lab, Libvirt, Metal, Proxmox
 
 if TYPE_CHECKING:
     from talosmith.desired.secrets_file import Secrets
@@ -36,6 +36,10 @@ def provider_for(cluster: Cluster, owner: Owner, secrets: Secrets | None) -> Pro
         from talosmith.providers.proxmox import proxmox_provider
 
         return proxmox_provider(cluster, section, owner, secrets)
+    if isinstance(section, Aws):
+        from talosmith.providers.aws import aws_provider
+
+        return aws_provider(cluster, section, owner)
     raise Permanent(
         f"provider `{section.name}` is not built yet",
         hint="use `metal` with machines that you create yourself, or `lab` to try things out",

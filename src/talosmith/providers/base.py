@@ -7,7 +7,7 @@ asking twice comes to the same as once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, Protocol, runtime_checkable
@@ -158,6 +158,38 @@ class Known:
 
     resources: Mapping[ResourceKey, Resource]
     machines: Mapping[str, Machine]
+
+
+@runtime_checkable
+class NamesEndpoint(Protocol):
+    """The provider chooses the DNS name of the Kubernetes API, with the load balancer that it creates."""
+
+    def endpoint(self, there: Iterable[Resource]) -> str:
+        """The name, if the load balancer is among these resources; else empty. Pure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What else keeps the cluster's network from being deleted."""
+
+    own: tuple[Resource, ...] = ()  # of Kubernetes, such as load balancers of Services: deleted with the cluster
+    foreign: tuple[str, ...] = ()  # in words; nothing is deleted while there is any
+
+
+@runtime_checkable
+class HasLeftovers(Protocol):
+    """In the network of a cluster there may be things that talosmith has not created."""
+
+    async def leftovers(self, there: Sequence[Resource]) -> Leftovers:
+        """`there`: the cluster's resources. Changes nothing."""
+
+
+@runtime_checkable
+class Billed(Protocol):
+    """The provider's machines and resources cost money."""
+
+    def billed(self, machines: Sequence[MachineSpec], resources: Sequence[ResourceSpec]) -> tuple[str, ...]:
+        """What is billed of these, as counts and types: `3 x t3.medium`. Pure."""
 
 
 @runtime_checkable

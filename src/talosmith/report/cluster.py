@@ -58,7 +58,7 @@ def _head(cluster: Cluster, style: Style) -> Iterator[str]:
     yield f"{style.bold(cluster.name)}: {counts} on {cluster.provider.name}"
     facts = {
         "versions": f"Talos {cluster.talos_version}, Kubernetes {cluster.kubernetes_version}",
-        "API": cluster.endpoint.url + (f" (VIP {network.vip})" if network.vip else ""),
+        "API": cluster.endpoint.shown + (f" (VIP {network.vip})" if network.vip else ""),
         "nodes": f"{network.node_cidr or 'no node network'}, {_HOW[network.addressing]}"
         + (f", gateway {network.gateway}" if network.gateway and network.addressing == "static" else ""),
         "pods": str(network.pod_cidr),

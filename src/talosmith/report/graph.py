@@ -55,7 +55,7 @@ def topology(cluster: Cluster) -> Graph:
     network = cluster.network
     host = cluster.endpoint.host
     shared = network.vip is not None and str(network.vip) == host
-    api = ["Kubernetes API", cluster.endpoint.url]
+    api = ["Kubernetes API", "load balancer's own name" if cluster.endpoint.to_come else cluster.endpoint.url]
     if network.vip is not None:
         api.append("the control planes share this address" if shared else f"virtual address {network.vip}")
     boxes = [Box(id="api", lines=tuple(api), kind="endpoint")]

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from talosmith.foreign_text import escaped_line
+from talosmith.model.cluster import ENDPOINT_TO_COME
 from talosmith.observed.phase import Phase, shown
 from talosmith.observed.status import ClusterStatus, ConfigState, NodeStatus, without_name
 from talosmith.report.style import Line, Look, Style
@@ -118,7 +119,8 @@ def _header(status: ClusterStatus, width: int) -> Iterator[Line]:
 
 
 def _facts(status: ClusterStatus) -> Iterator[tuple[str, str]]:
-    yield "endpoint", status.endpoint
+    unknown = ENDPOINT_TO_COME in status.endpoint
+    yield "endpoint", "not known: the load balancer does not exist" if unknown else status.endpoint
     if status.vip:
         holder = f"on {status.vip_holder}" if status.vip_holder else "on no control plane"
         yield "VIP", f"{status.vip} {holder}"

@@ -46,6 +46,10 @@ class CreateMachine(OnNode):
         wanted = context.node(self.name)
         context.check_lock()
         seed = (self.own or wanted).config if context.provider.seeds else None
+        if seed is not None and context.desired.cluster.endpoint.to_come:
+            raise Permanent(
+                f"{self.name}: the endpoint of the Kubernetes API is not known", hint="re-run the same command"
+            )
         with reporting_to(partial(report, phase="no-machine")):
             context.machines[self.name] = await context.provider.create(wanted.machine, seed)
 

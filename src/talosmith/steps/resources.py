@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from talosmith.errors import Permanent
 from talosmith.model.resources import Resource, ResourceKey, ResourceSpec, SettingChange
+from talosmith.observed.resources import learn_endpoint
 from talosmith.plan.step import Report, Stage, StepKey
 from talosmith.providers.base import HasResources, Known
 from talosmith.providers.progress import reporting_to
@@ -54,6 +55,7 @@ class CreateResource(_OnResource):
         context.check_lock()
         with reporting_to(report):
             context.resources[self.resource] = await provider.create_resource(spec, _known(context))
+        learn_endpoint(context.desired, context.provider, context.resources.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.lab.lab_loop import LabLoop
 from tests.lab.proxmox import warm_proxmox
-from tests.lab.proxmox.sites import Computer, LabLoop, Site, site
-from tests.lab.up.places import Kit
+from tests.lab.proxmox.sites import Computer, Site, site
+from tests.lab.up.places import Kit, warm_kit
 from tests.simulators.proxmox.certificate import certificate
 
 VERSIONS = {"proxmox": "v1.12.0", "proxmox-inventory": "v1.8.2"}  # of Talos, in the examples
@@ -19,15 +20,8 @@ VERSIONS = {"proxmox": "v1.12.0", "proxmox-inventory": "v1.8.2"}  # of Talos, in
 
 @pytest.fixture(scope="session")
 def kit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kit]:
-    folder = tmp_path_factory.mktemp("kit")
-    process, path = warm_proxmox.start(folder)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            made = Kit.make(path, folder, patch)
+    with warm_kit(tmp_path_factory.mktemp("kit"), warm_proxmox.start) as made:
         yield made
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.fixture(scope="session")

@@ -6,55 +6,31 @@ loop in a thread of its own.
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import re
 import shutil
 import tempfile
-import threading
-from collections.abc import Coroutine, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from talosmith.desired.nocloud import iso
 from talosmith.desired.secrets_file import RULES_FILE, SECRETS_FILE
 from talosmith.model.secret import Secret
 from talosmith.providers.lab.client import LabClient
 from talosmith_lab.server.lab import LabOptions, LabServer
+from tests.lab.lab_loop import LabLoop
 from tests.lab.up.places import Ended, Here, Kit
 from tests.loopback import free_network
 from tests.simulators.proxmox import VM, Proxmox, Server, serving
 from tests.simulators.proxmox.lab_guests import LabGuests
-from tests.waiting import PATIENCE
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ISO = "local:iso/talos.iso"
 NODES = ("hydra", "pve1")  # of the two examples
 Kept = dict[str, Any]
-T = TypeVar("T")
-
-
-class LabLoop(threading.Thread):
-    """The event loop of all labs of this process."""
-
-    def __init__(self) -> None:
-        super().__init__(name="labs", daemon=True)
-        self.loop = asyncio.new_event_loop()
-
-    def run(self) -> None:
-        self.loop.run_forever()
-        self.loop.close()
-
-    def result(self, work: Coroutine[Any, Any, T]) -> T:
-        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self.loop)
-        return future.result(PATIENCE)
-
-    def stop(self) -> None:
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.join()
 
 
 @dataclass
@@ -216,15 +192,6 @@ class Computer(Here):
             "PROXMOX_VE_FINGERPRINT": server.fingerprint,
         }
 
-    def change(self, file: str, *changes: tuple[str, str]) -> None:
-        """Text of the inventory, each of which must be there."""
-        path = self.folder / file
-        text = path.read_text()
-        for before, after in changes:
-            assert before in text, f"{before!r} is not in {file}"
-            text = text.replace(before, after)
-        path.write_text(text)
-
     @property
     def name(self) -> str:
         """The cluster's."""
@@ -246,13 +213,6 @@ class Computer(Here):
 
     def destroy(self, *argv: str, **options: Any) -> Ended:
         return self.run(*self.destroying, *argv, **options)
-
-    def must(self, *argv: str, code: int = 0, **options: Any) -> str:
-        """The command's output, if it ends so."""
-        ended = self.run(*argv, **options)
-        assert ended.code == code, f"{' '.join(argv)}: {ended.code}\n{ended.said}"
-        assert "Traceback" not in ended.said, ended.said
-        return ended.said
 
     @property
     def lab(self) -> LabClient:

@@ -10,21 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.lab.up import warm
-from tests.lab.up.places import Here, Kit
+from tests.lab.up.places import Here, Kit, warm_kit
 from tests.loopback import free_network
 
 
 @pytest.fixture(scope="session")
 def kit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kit]:
-    folder = tmp_path_factory.mktemp("kit")
-    process, path = warm.start(folder)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            made = Kit.make(path, folder, patch)
+    with warm_kit(tmp_path_factory.mktemp("kit"), warm.start) as made:
         yield made
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.fixture

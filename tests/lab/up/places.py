@@ -8,7 +8,9 @@ import select
 import shutil
 import signal
 import socket
-from collections.abc import Callable, Mapping
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -142,6 +144,19 @@ class Kit:
         return cls(warm, folder, bundle)
 
 
+@contextmanager
+def warm_kit(folder: Path, start: Callable[[Path], tuple[subprocess.Popen[Any], str]]) -> Iterator[Kit]:
+    """`start`: starts a warm parent, and returns where it listens."""
+    process, path = start(folder)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            made = Kit.make(path, folder, patch)
+        yield made
+    finally:
+        process.kill()
+        process.wait()
+
+
 @dataclass(slots=True)
 class Here:
     """A folder with an inventory and secrets, and what belongs to one user: state, config and temporary files."""
@@ -181,6 +196,15 @@ class Here:
         text = INVENTORY.format(clock=clock, network=self.network, controlplanes=controlplanes, workers=workers)
         (self.folder / "cluster.yaml").write_text(text + more)
 
+    def change(self, file: str, *changes: tuple[str, str]) -> None:
+        """Text of the inventory, each of which must be there."""
+        path = self.folder / file
+        text = path.read_text()
+        for before, after in changes:
+            assert before in text, f"{before!r} is not in {file}"
+            text = text.replace(before, after)
+        path.write_text(text)
+
     # Commands
 
     def start(
@@ -206,6 +230,13 @@ class Here:
     def run(self, *argv: str, **options: Any) -> Ended:
         with self.start(*argv, **options) as running:
             return running.wait()
+
+    def must(self, *argv: str, code: int = 0, **options: Any) -> str:
+        """The command's output, if it ends so."""
+        ended = self.run(*argv, **options)
+        assert ended.code == code, f"{' '.join(argv)}: {ended.code}\n{ended.said}"
+        assert "Traceback" not in ended.said, ended.said
+        return ended.said
 
     def up(self, *argv: str, **options: Any) -> Ended:
         return self.run(*UP, *argv, **options)

@@ -19,6 +19,8 @@ from talosmith.desired.bundle import Bundle
 from talosmith.desired.pki import read_certificate
 from talosmith.desired.secrets_file import create_secrets
 from talosmith.kube.kubeconfig import read_kubeconfig
+from talosmith.model.resources import Resource
+from talosmith.providers.aws import AwsProvider
 
 INVENTORY = """\
 cluster_name: dev
@@ -154,3 +156,26 @@ def test_what_is_refused(arguments: tuple[str, ...], folder: Path, talosmith: Ta
     code, _, _ = talosmith(*arguments)
     assert code == 64
     assert not (folder / arguments[0]).exists()
+
+
+def test_a_kubeconfig_for_the_load_balancers_own_name_asks_the_provider(
+    folder: Path, talosmith: Talosmith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kubeconfig with a placeholder would help nobody."""
+    there: list[Resource] = []
+
+    async def find(provider: AwsProvider) -> list[Resource]:
+        return there
+
+    monkeypatch.setattr(AwsProvider, "find_resources", find)
+    text = INVENTORY.partition("network:")[0] + "aws: {region: eu-west-1, azs: [eu-west-1a]}\ncontrolplane: 1\n"
+    (folder / "cluster.yaml").write_text(text)
+    code, _, err = talosmith("kubeconfig")
+    assert code == 1 and not (folder / "kubeconfig").exists()
+    assert "the endpoint of the Kubernetes API is not known" in err and "`talosmith up` writes a kubeconfig" in err
+
+    name = "talosmith-0123.elb.eu-west-1.amazonaws.com"
+    there.append(Resource(id="arn", kind="load-balancer", name="api", outputs={"dns_name": name}))
+    assert talosmith("kubeconfig")[0] == 0
+    (cluster,) = yaml.safe_load((folder / "kubeconfig").read_text())["clusters"]
+    assert cluster["cluster"]["server"] == f"https://{name}:6443"

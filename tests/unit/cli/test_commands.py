@@ -16,6 +16,7 @@ import yaml
 from talosmith import __version__
 from talosmith.cli.app import run
 from talosmith.cli.commands import COMMANDS
+from talosmith.model.cluster import ENDPOINT_TO_COME
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 GOOD = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\ncontrolplane: 1\n"
@@ -29,6 +30,13 @@ def talosmith(capsys: pytest.CaptureFixture[str]) -> Talosmith:
         return code, *capsys.readouterr()
 
     return call
+
+
+@pytest.fixture
+def docker(tmp_path: Path) -> Path:
+    """An inventory whose provider is not built."""
+    (tmp_path / "cluster.yaml").write_text(GOOD + "docker: {}\n")
+    return tmp_path
 
 
 def test_version_and_help(talosmith: Talosmith) -> None:
@@ -73,18 +81,53 @@ def test_validate_says_yes_on_stdout_and_warnings_on_stderr(talosmith: Talosmith
     assert "warning: `nfs` is not built yet: no StorageClass is created\n" in err
 
 
-def test_a_provider_that_is_not_built_fails_validate_and_what_works_with_machines(talosmith: Talosmith) -> None:
+def test_a_provider_that_is_not_built_fails_validate_and_what_works_with_machines(
+    docker: Path, talosmith: Talosmith
+) -> None:
     for command in ("validate", "plan", "up", "status", "health", "doctor", "destroy"):
-        code, out, err = talosmith(command, "-i", EXAMPLES / "aws", "-e", "sandbox")
+        code, out, err = talosmith(command, "-i", docker)
         assert (code, out) == (65, ""), command
-        assert "cluster.yaml:3:1: error: provider `aws` is not built yet\n" in err
+        assert "cluster.yaml:5:1: error: provider `docker` is not built yet\n" in err
         assert "fix: use `metal` with machines that you create yourself, or `lab` to try things out" in err
 
 
-def test_configs_of_a_provider_that_is_not_built_are_shown(talosmith: Talosmith) -> None:
-    code, out, err = talosmith("show", "-i", EXAMPLES / "aws", "-e", "sandbox")
-    assert code == 0 and "on aws" in out
-    assert "warning:" in err and "provider `aws` is not built yet" in err
+def test_configs_of_a_provider_that_is_not_built_are_shown(docker: Path, talosmith: Talosmith) -> None:
+    code, out, err = talosmith("show", "-i", docker)
+    assert code == 0 and "on docker" in out
+    assert "warning:" in err and "provider `docker` is not built yet" in err
+
+
+def test_all_environments_of_aws_are_valid_without_a_warning(talosmith: Talosmith) -> None:
+    for environment, nodes in {"sandbox": "1 + 1", "staging": "3 + 2", "production": "3 + 6"}.items():
+        code, out, err = talosmith("-e", environment, "validate", "-i", EXAMPLES / "aws")
+        assert (code, err) == (0, "") and f"is valid: talos-{environment}, {nodes} nodes on aws\n" in out
+
+
+TO_COME = "the load balancer's own name, known once the load balancer exists"
+
+
+def test_an_endpoint_that_is_known_with_its_load_balancer_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, talosmith: Talosmith
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("SOPS_AGE_KEY_FILE", "")
+    folder = tmp_path / "aws"
+    folder.mkdir()
+    (folder / "cluster.yaml").write_text(GOOD + "aws: {region: eu-west-1, azs: [eu-west-1a]}\n")
+    code, out, err = talosmith("show", "-i", folder)
+    assert (code, err) == (0, "") and f"API       {TO_COME}\n" in out
+    code, out, _ = talosmith("graph", "topology", "-i", folder)
+    assert "own name" in out and ".invalid" not in out
+    assert talosmith("secrets", "init", "-i", folder)[0] == 0
+    code, out, err = talosmith("render", "configs", "-i", folder)
+    placeholder = f"https://{ENDPOINT_TO_COME}:6443"
+    assert code == 0 and f"endpoint: {placeholder}" in out
+    assert f"note: the endpoint of the Kubernetes API is {TO_COME}" in err and f"placeholder {placeholder}\n" in err
+    code, _, err = talosmith("render", "configs", "-i", folder, "--out", tmp_path / "rendered")
+    assert code == 0 and placeholder in err
+    (folder / "cluster.yaml").write_text(GOOD + "aws: {region: eu-west-1, azs: [eu-west-1a], domain: example.org}\n")
+    code, out, err = talosmith("render", "configs", "-i", folder)
+    assert (code, err) == (0, "") and "endpoint: https://k8s.example.org:6443" in out
 
 
 def test_plan_and_up_repeat_the_warnings_of_the_inventory(
@@ -164,9 +207,9 @@ def test_origin_tells_file_default_and_derivation(talosmith: Talosmith) -> None:
     origin = {entry["name"]: (entry["value"], entry["source"]) for entry in json.loads(out)["origins"]}
     base, own = (os.path.relpath(EXAMPLES / "aws" / name / "cluster.yaml") for name in ("base", "production"))
     assert origin["cluster_name"] == ("talos-production", f"{own}:2")
-    assert origin["talos_version"] == ("v1.12.1", f"{base}:5")
+    assert origin["talos_version"] == ("v1.13.9", f"{base}:7")
     assert origin["network.pod_cidr"] == ("10.244.0.0/16", "default")
-    assert origin["nodes.cp-1.disk_mib"] == (51200, f"{base}:22")
+    assert origin["nodes.cp-1.disk_mib"] == (51200, f"{base}:35")
     assert origin["nodes.w-6.instance_type"][1] == "from aws.instance_type"
     assert origin["nodes.w-6.ip"][1].startswith("derived: ")
     _, out, _ = talosmith("show", "-i", EXAMPLES / "homelab", "--origin", "-o", "json")
@@ -177,7 +220,7 @@ def test_origin_tells_file_default_and_derivation(talosmith: Talosmith) -> None:
 
 
 def test_every_value_of_every_example_has_an_origin(talosmith: Talosmith) -> None:
-    for example in ("lab", "libvirt-ha", "proxmox", "proxmox-inventory", "homelab"):
+    for example in ("lab", "libvirt-ha", "proxmox", "proxmox-inventory", "homelab", "aws/staging"):
         _, out, _ = talosmith("show", "-i", EXAMPLES / example, "--origin", "-o", "json")
         assert all(entry["source"] for entry in json.loads(out)["origins"])
 

@@ -14,7 +14,8 @@ import pytest
 from talosmith import load
 from talosmith.cli.app import run
 from talosmith.model import PROVIDERS
-from talosmith.model.providers import Proxmox
+from talosmith.model.cluster import ENDPOINT_TO_COME
+from talosmith.model.providers import Aws, Proxmox
 from talosmith.providers.libvirt import default_network as libvirt_network
 from talosmith.providers.libvirt.default_network import address_in
 
@@ -55,6 +56,22 @@ def test_proxmox_with_every_comment_taken_at_its_word_is_valid(tmp_path: Path) -
     assert isinstance(section, Proxmox)
     assert (section.node, section.url, section.boot) == ("hydra", "https://192.168.1.10:8006", "image")
     assert section.token_id == "talosmith@pve!cluster" and section.token_secret is not None
+
+
+def test_aws_with_every_comment_taken_at_its_word_is_valid(tmp_path: Path) -> None:
+    """Without a domain: the API is at the load balancer's own name."""
+    assert run(["init", str(tmp_path / "new"), "--no-input", "--provider", "aws", "--region", "us-east-1"]) == 0
+    assert load(tmp_path / "new").endpoint.to_come
+    path = tmp_path / "new" / "cluster.yaml"
+    text = path.read_text()
+    for key in ("account_id", "profile", "domain", "admin_cidrs", "iam"):
+        assert text.count(f"  # {key}: ") == 1
+        text = text.replace(f"  # {key}: ", f"  {key}: ")
+    path.write_text(text)
+    cluster = load(tmp_path / "new")
+    assert isinstance(cluster.provider, Aws)
+    assert (cluster.provider.account_id, cluster.endpoint.host) == ("123456789012", "k8s.example.org")
+    assert cluster.provider.iam.workers == ["ecr-read-only"]
 
 
 def test_the_address_of_the_proxmox_host_is_left_to_it(tmp_path: Path) -> None:
@@ -155,6 +172,22 @@ def test_questions_at_a_terminal(tmp_path: Path) -> None:
     assert (str(cluster.nodes[0].install_disk), cluster.nodes[0].interface) == ("/dev/sda", "eth0")
 
 
+@pytest.mark.parametrize(("answer", "host"), [("", ENDPOINT_TO_COME), ("dev.example.org", "k8s.dev.example.org")])
+def test_the_domain_of_aws_may_be_left_out_at_a_terminal(answer: str, host: str, tmp_path: Path) -> None:
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "talosmith", "init", str(tmp_path / "new"), "--provider", "aws", "--no-secrets"],
+        stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    os.close(terminal)
+    os.write(controller, "".join(f"{one}\n" for one in ("", "3", "1", "eu-west-1", answer)).encode())
+    _, err = process.communicate(timeout=300)
+    os.close(controller)
+    assert process.returncode == 0, err
+    assert "none: at the load balancer's own name [none]" in err
+    assert load(tmp_path / "new").endpoint.host == host
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
@@ -252,4 +285,4 @@ def test_it_ends_with_the_next_command(
 def test_help_marks_providers_that_are_not_built(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init", "--help"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "lab, libvirt, proxmox, metal; not built yet: configs only: aws, docker" in said
+    assert "lab, libvirt, proxmox, aws, metal; not built yet: configs only: docker" in said

@@ -74,10 +74,7 @@ def test_each_entry_of_the_table_is_a_key() -> None:
 @pytest.mark.parametrize("name", sorted(NOT_BUILT_PROVIDERS))
 def test_a_provider_that_is_said_to_be_not_built_is_not(name: str, tmp_path: Path) -> None:
     """The day it is built, `built = False` has to go."""
-    blocks = {
-        "aws": "aws: {region: eu-west-1, azs: [eu-west-1a], domain: example.org}\n",
-        "docker": "docker: {}\n",
-    }
+    blocks = {"docker": "docker: {}\n"}
     header = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\ncontrolplane: 1\n"
     (tmp_path / "cluster.yaml").write_text(header + blocks[name])
     with pytest.raises(Permanent, match=f"provider `{name}` is not built yet"):

@@ -16,6 +16,8 @@ from talosmith.inventory import check
 from talosmith.inventory.layouts.lab import lab_network_of
 from talosmith.inventory.layouts.proxmox import vmid_of
 from talosmith.inventory.numbers import mac_of, number_of
+from talosmith.model.cluster import ENDPOINT_TO_COME
+from talosmith.model.providers import Aws, zone_subnet
 
 HEADER = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\n"
 Make = Callable[[str], Cluster]
@@ -191,6 +193,55 @@ def test_aws_spreads_over_zones_with_a_sixteenth_each(make: Make) -> None:
         ("eu-west-1b", "10.8.16.0/20", "10.8.16.20", "g5.xlarge"),
     ]
     assert cluster.endpoint.url == "https://k8s.example.org:6443"
+
+
+def test_aws_without_a_domain_has_the_load_balancers_name_to_come(make: Make) -> None:
+    block = "aws: {region: eu-west-1, azs: [eu-west-1a]%s}\ncontrolplane: 1\n"
+    endpoint = make(block % "").endpoint
+    assert endpoint.to_come and endpoint.url == f"https://{ENDPOINT_TO_COME}:6443"
+    assert not make(block % ", domain: example.org").endpoint.to_come
+    own = make(block % "" + "network: {endpoint: 'https://api.example.org:6443'}\n").endpoint
+    assert (own.host, own.to_come) == ("api.example.org", False)
+
+
+def test_aws_in_subnets_that_exist(make: Make) -> None:
+    cluster = make(
+        "aws:\n  {region: eu-west-1, azs: [eu-west-1a, eu-west-1b], vpc_id: vpc-0123456789abcdef0,\n"
+        "   vpc_cidr: 172.31.0.0/16, subnets:\n"
+        "            {eu-west-1a: {id: subnet-0123456789abcdef0, cidr: 172.31.64.0/20},\n"
+        "             eu-west-1b: {id: subnet-0123456789abcdef1, cidr: 172.31.32.0/20}}}\n"
+        "controlplane: 2\n"
+    )
+    assert [(node.zone, str(node.subnet), str(node.ip)) for node in cluster.nodes] == [
+        ("eu-west-1a", "172.31.64.0/20", "172.31.64.10"),
+        ("eu-west-1b", "172.31.32.0/20", "172.31.32.11"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "public", "hops"),
+    [
+        ("", True, 1),
+        (", private: true", False, 1),
+        (", reach: private", False, 1),
+        (", iam: [ecr-read-only]", True, 1),
+        (", iam: {controlplane: [cloud-controller]}", True, 2),
+        (", iam: {workers: [ebs-csi]}, metadata_hop_limit: 1", True, 1),
+        (", metadata_hop_limit: 2", True, 2),
+    ],
+)
+def test_aws_derives_how_nodes_and_metadata_are_reached(make: Make, settings: str, public: bool, hops: int) -> None:
+    section = make(f"aws: {{region: eu-west-1, azs: [eu-west-1a]{settings}}}\ncontrolplane: 1\n").provider
+    assert isinstance(section, Aws)
+    assert (section.reaches_public, section.hop_limit) == (public, hops)
+
+
+def test_each_zone_of_aws_has_two_parts_of_the_vpc_that_no_other_has() -> None:
+    zones = [f"eu-west-1{letter}" for letter in "abcdefgh"]
+    section = Aws.model_validate({"region": "eu-west-1", "azs": zones, "vpc_cidr": "10.8.0.0/16", "private": True})
+    parts = [zone_subnet(section, zone, public=public) for public in (False, True) for zone in zones]
+    assert len(set(parts)) == 16 and all(part.subnet_of(section.vpc_cidr) for part in parts)  # type: ignore[arg-type]
+    assert [str(parts[0]), str(parts[8])] == ["10.8.0.0/20", "10.8.128.0/20"]
 
 
 def test_metal_keeps_disks_and_macs_as_they_are(make: Make) -> None:

@@ -10,9 +10,21 @@ import pytest
 
 from talosmith import load
 from talosmith.errors import ExitCode, Permanent
+from talosmith.model import PROVIDERS
 from talosmith.model.machines import Owner
 from talosmith.providers import provider_for
-from talosmith.providers.base import CanResize, HasConsole, HasSeeds, Provider
+from talosmith.providers.base import (
+    Billed,
+    CanResize,
+    FindsRenamed,
+    HasConsole,
+    HasLeftovers,
+    HasResources,
+    HasSeeds,
+    HasTemplates,
+    NamesEndpoint,
+    Provider,
+)
 from talosmith.providers.lab import lab_name
 
 OWNER = Owner("dev", "0123456789abcdef")
@@ -20,9 +32,26 @@ HEADER = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3
 STATIC = "network: {node_cidr: 10.0.0.0/24}\n"
 LIBVIRT = "libvirt: {}\ncontrolplane: 1\n"
 METAL = "metal:\ncontrolplane: [{name: cp-1, disk: /dev/sda, interface: eno1}]\n"
-NOT_YET = {
-    "aws": "aws: {region: eu-west-1, azs: [eu-west-1a], domain: example.org}\ncontrolplane: 1\n",
-    "docker": "docker: {}\ncontrolplane: 1\n",
+AWS = "aws: {region: eu-west-1, azs: [eu-west-1a], domain: example.org}\ncontrolplane: 1\n"
+PROXMOX = "proxmox: {node: pve1, url: 'https://10.0.0.9:8006'}\ncontrolplane: 1\n"
+INVENTORIES = {
+    "lab": "controlplane: 1\n",
+    "libvirt": STATIC + LIBVIRT,
+    "proxmox": STATIC + PROXMOX,
+    "aws": AWS,
+    "metal": STATIC + METAL,
+}
+NOT_YET = {"docker": "docker: {}\ncontrolplane: 1\n"}
+ABILITIES: dict[type, set[str]] = {  # which providers have them
+    CanResize: {"lab", "libvirt", "proxmox", "aws"},
+    HasConsole: {"lab", "libvirt"},
+    HasSeeds: {"libvirt", "proxmox"},
+    HasTemplates: {"proxmox"},
+    HasResources: {"libvirt", "proxmox", "aws"},
+    FindsRenamed: {"lab", "libvirt", "proxmox", "aws"},
+    NamesEndpoint: {"aws"},
+    HasLeftovers: {"aws"},
+    Billed: {"aws"},
 }
 
 
@@ -31,15 +60,24 @@ def _provider(folder: Path, text: str) -> Provider:
     return provider_for(load(folder), OWNER, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("lab", "controlplane: 1\n"), ("libvirt", STATIC + LIBVIRT), ("metal", STATIC + METAL)]
-)
-def test_the_inventory_decides(tmp_path: Path, name: str, text: str) -> None:
-    provider = _provider(tmp_path, text)
+def test_all_providers_are_here() -> None:
+    assert {*INVENTORIES, *NOT_YET} == {*PROVIDERS}
+
+
+@pytest.mark.parametrize("name", INVENTORIES)
+def test_the_inventory_decides(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXMOX_VE_API_TOKEN", "talosmith@pve!cluster=0123")
+    provider = _provider(tmp_path, INVENTORIES[name])
     assert isinstance(provider, Provider)
     assert provider.name == name and provider.creates == (name != "metal")
-    assert isinstance(provider, CanResize) == isinstance(provider, HasConsole) == (name != "metal")
-    assert isinstance(provider, HasSeeds) == provider.seeds == (name == "libvirt")
+    assert provider.seeds == (name in ("libvirt", "proxmox", "aws"))
+    assert {one for one in ABILITIES if isinstance(provider, one)} == {
+        ability for ability, names in ABILITIES.items() if name in names
+    }
+
+
+def test_aws_without_seed_has_its_machines_wait_for_their_config(tmp_path: Path) -> None:
+    assert _provider(tmp_path, AWS.replace("{", "{seed: false, ")).seeds is False
 
 
 @pytest.mark.parametrize("name", sorted(NOT_YET))

@@ -34,7 +34,7 @@ from tests.simulators.proxmox.certificate import certificate
 from tests.simulators.proxmox.identities import Acl
 from tests.unit.providers.proxmox_harness import ProxmoxHarness, disk_image, proxmox, spec_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.real]  # real for its length alone
 
 MACHINES = (spec_of("cp-1", "controlplane"), spec_of("w-1"))
 LIMIT = 10.0  # seconds, also where Proxmox VE is slow to refuse

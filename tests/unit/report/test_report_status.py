@@ -11,6 +11,7 @@ import pytest
 
 from talosmith.desired.target import Desired
 from talosmith.errors import ExitCode
+from talosmith.model.cluster import ENDPOINT_TO_COME
 from talosmith.observed.root_causes import RootCause
 from talosmith.observed.status import ClusterStatus, cluster_status
 from talosmith.report.status import as_data, as_text
@@ -41,6 +42,13 @@ def text(found: ClusterStatus, width: int = 80) -> list[str]:
 
 def words(lines: Iterable[str]) -> str:
     return " ".join(" ".join(lines).split())
+
+
+def test_an_endpoint_that_is_not_known_is_told_as_such() -> None:
+    """The load balancer's own name, before there is a load balancer."""
+    found = replace(status(), endpoint=f"https://{ENDPOINT_TO_COME}:6443")
+    assert text(found)[1] == "  endpoint    not known: the load balancer does not exist"
+    assert as_data(found)["endpoint"] == found.endpoint
 
 
 def test_a_cluster_in_sync_and_healthy() -> None:

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from talosmith.errors import Temporary
+from talosmith.model.cluster import Endpoint
 from talosmith.model.machines import Machine, Owner
 from talosmith.model.resources import Resource, SettingChange
 from talosmith.plan.step import Report
@@ -40,6 +41,7 @@ class World:
         self.context = cast(
             Context,
             SimpleNamespace(
+                desired=SimpleNamespace(cluster=SimpleNamespace(endpoint=Endpoint("10.0.0.10"))),
                 provider=Cloud(OWNER, self.backend),
                 resources=resources,
                 machines={"cp-1": machine},

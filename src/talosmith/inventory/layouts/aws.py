@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from ipaddress import ip_network
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from talosmith.inventory.findings import Finding, error
+from talosmith.inventory.layouts import aws_rules
 from talosmith.inventory.layouts.layout import Layout, Placement
 from talosmith.inventory.numbers import number_of
 from talosmith.inventory.parse import Path
 from talosmith.inventory.schema import GROUP
-from talosmith.model.cluster import Role
-from talosmith.model.providers import Aws
+from talosmith.model.cluster import ENDPOINT_TO_COME, Role
+from talosmith.model.providers import Aws, zone_subnet
 from talosmith.model.values import IpAddress, IpNetwork
 
-if TYPE_CHECKING:
-    from talosmith.inventory.resolve import Resolved
-
-SUBNET_BITS = 4  # an availability zone has a sixteenth of the VPC
 RESERVED = 4  # the first addresses of a subnet, and the last
-PREFIXES = range(16, 25)
 
 
 class AwsLayout(Layout[Aws]):
     settings = frozenset({"instance_type", "az", "extra_disks"})
     node_network = ("aws", "vpc_cidr")
+    rules = aws_rules.RULES
     origins = MappingProxyType(
         {
-            "endpoint": "derived: the load balancer at k8s.<aws.domain>",
+            "endpoint": "derived: the load balancer, at k8s.<aws.domain> or its own name",
             "zone": "derived: aws.azs in turn, by the number in the name",
             "instance_type": "from aws.instance_type",
         }
@@ -39,10 +33,7 @@ class AwsLayout(Layout[Aws]):
         return self.section.vpc_cidr
 
     def endpoint(self) -> str | Finding:
-        if self.section.domain:
-            return f"k8s.{self.section.domain}"
-        fix = "set `aws.domain` (the API is then at k8s.<domain>) or `network.endpoint`"
-        return error(("aws",), "the Kubernetes API has no DNS name", fix=fix)
+        return f"k8s.{self.section.domain}" if self.section.domain else ENDPOINT_TO_COME
 
     def place(
         self, name: str, zone: str | None, host: str | None, path: Path, node_cidr: IpNetwork | None
@@ -55,9 +46,8 @@ class AwsLayout(Layout[Aws]):
         return Placement(self.subnet(chosen), chosen)
 
     def subnet(self, zone: str) -> IpNetwork:
-        vpc = self.section.vpc_cidr
-        start = vpc.network_address + self.section.azs.index(zone) * max(1, vpc.num_addresses >> SUBNET_BITS)
-        return ip_network(f"{start}/{min(vpc.prefixlen + SUBNET_BITS, vpc.max_prefixlen)}")
+        given = self.section.subnets.get(zone)
+        return given.cidr if given is not None else zone_subnet(self.section, zone)
 
     def instance_type(self, role: Role) -> str | None:
         return str(getattr(self.section.instance_type, GROUP[role]))
@@ -66,25 +56,3 @@ class AwsLayout(Layout[Aws]):
         if int(ip) - int(subnet.network_address) < RESERVED:
             return "is reserved by AWS", "it keeps the first four of each subnet"
         return "", ""
-
-    def can_be_laid_out(self, resolved: Resolved) -> Iterator[Finding]:
-        section, network = self.section, resolved.inventory.network
-        if section.vpc_cidr.version != 4 or section.vpc_cidr.prefixlen not in PREFIXES:
-            what = f"a VPC of {section.vpc_cidr} cannot be divided"
-            yield error(("aws", "vpc_cidr"), what, "each zone gets a sixteenth, of at least /28", "use /16 to /24")
-        if network.node_cidr is not None:
-            yield error(
-                ("network", "node_cidr"), "on AWS the nodes' network is `aws.vpc_cidr`", fix="remove this one"
-            )
-        if network.vip is not None:
-            what = "a VIP does not work on AWS"
-            yield error(
-                ("network", "vip"), what, "the network does not carry it", "the load balancer takes its place"
-            )
-        for index, zone in enumerate(section.azs):
-            if not zone.startswith(section.region):
-                yield error(("aws", "azs", index), f"`{zone}` is not a zone of {section.region}")
-            if zone in section.azs[:index]:
-                yield error(("aws", "azs", index), f"`{zone}` is listed twice")
-
-    rules = (can_be_laid_out,)

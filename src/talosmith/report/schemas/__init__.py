@@ -69,8 +69,8 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "version": ("Version",),
     "import talconfig": ("Import",),
 }
-# Their output has another format: a JSON Schema, a shell script.
-WITHOUT_KIND = ("schema", "completion")
+# Their output has another format: a JSON Schema, a shell script, an IAM policy.
+WITHOUT_KIND = ("schema", "completion", "render aws-policy")
 
 
 def all_kinds() -> list[str]:
