@@ -112,6 +112,22 @@ class Machine:
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
+def new_settings(spec: MachineSpec) -> tuple[SettingChange, ...]:
+    """Where a machine that does not exist is created, and how large."""
+    node = spec.node
+    pairs = (
+        ("address", str(spec.ip)),
+        ("VMID", node.vmid),
+        ("host", node.host),
+        ("zone", node.zone),
+        ("type", node.instance_type),
+        ("CPUs", spec.cpu),
+        ("memory", spec.ram_mib and f"{spec.ram_mib} MiB"),
+        ("disk", " + ".join(f"{mib / 1024:g} GiB" for mib in spec.disks_mib)),
+    )
+    return tuple(SettingChange(name, None, value) for name, value in pairs if value)
+
+
 def size_changes(machine: Machine, spec: MachineSpec) -> list[tuple[str, int, int]]:
     """Sizes that differ from the inventory's, each as unit, live value and wanted value."""
     pairs = (

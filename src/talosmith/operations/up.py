@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from talosmith.desired.target import Desired
-from talosmith.model.machines import Machine
+from talosmith.model.machines import Machine, new_settings
 from talosmith.observed.sync import drift
 from talosmith.observed.world import KubeNodeSeen, NodeSeen, Observed, Unknown
 from talosmith.operations.changes import change_config, resize
@@ -51,7 +51,7 @@ def build(desired: Desired, observed: Observed, options: UpOptions, facts: Facts
     remove_lost_members(plan, desired, observed, forecast)
     ensure_resources(plan, desired, observed)
     for name in desired.nodes:
-        _machine(plan, observed, name, can)
+        _machine(plan, desired, observed, name, can)
         _first_config(plan, observed, name, observed.nodes[name])
     if off := [name for name in desired.nodes if plan.has(PowerOn.key_of(name))]:
         plan.note(f"{', '.join(off)}: powered off; the machine config is compared once the machine is on")
@@ -85,11 +85,11 @@ def _health(plan: PlanBuilder[Context], options: UpOptions) -> None:
         plan.add(Healthy(options.health_limit), "cluster changed in this run", needs=plan.keys())
 
 
-def _machine(plan: PlanBuilder[Context], observed: Observed, name: str, can: Capabilities) -> None:
+def _machine(plan: PlanBuilder[Context], desired: Desired, observed: Observed, name: str, can: Capabilities) -> None:
     seen, below = observed.nodes[name], stands_on(observed, name)
     if seen.to_be_created:
         plan.add(
-            CreateMachine(name, can.calls("create")),
+            CreateMachine(name, can.calls("create"), new=new_settings(desired.nodes[name].machine)),
             "creation of the machine is not finished" if seen.unfinished else "machine does not exist",
             needs=(DeleteNode.key_of(name).if_planned,),
             requires=(RemoveMember.key_of(name).if_planned, *below),

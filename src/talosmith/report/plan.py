@@ -76,6 +76,8 @@ def _step(step: Data, turn: str, style: Style) -> Iterator[str]:
     reason = style.dim(f" — {one_line(step['reason'])}") if step["reason"] else ""
     yield f"  {colour(_MARKS.get(disruption, '•'))} {one_line(step['title'])}{reason}{time}"
     yield from settings_lines(step.get("settings", ()), style)
+    for line in step.get("machines", ()):
+        yield f"{_DETAIL}{style.green('+')} {line}"
     means = content.MEANS.get(disruption, "" if disruption == "none" else one_line(disruption))
     if means:
         yield f"{_DETAIL}{colour(disruption + ':')} {means}" + (f"; {turn}" if turn else "")

@@ -91,11 +91,27 @@ def groups(steps: Steps) -> Iterator[tuple[str, Steps, dict[str, str]]]:
         if len(subjects) > 1:
             group = [{**step, "effect": _effect(step)} for step in group]
         each = [by_subject[subject] for subject in subjects]
+        group = [_with_machines(step, [steps[index] for steps in each]) for index, step in enumerate(group)]
         turns = {
             step["key"]: _turn(subjects, [after[steps[index]["key"]] for steps in each])
             for index, step in enumerate(group)
         }
         yield title, group, turns
+
+
+def _is_new_machine(step: Data) -> bool:
+    return bool(step["key"] == f"machine/{step['subject']}")
+
+
+def _with_machines(step: Data, of_all: Steps) -> Data:
+    """The settings of new machines take a line each: nodes that differ in address or zone alone are one group."""
+    if not _is_new_machine(step):
+        return step
+    lines = []
+    for one in of_all:
+        settings = ", ".join(f"{one_line(new['name'])} {value(new['after'])}" for new in one.get("settings", ()))
+        lines.append(f"{one_line(one['subject'])}: {settings}" if len(of_all) > 1 else settings)
+    return {**step, "settings": (), "machines": [line for line in lines if line]}
 
 
 def _order(steps: Steps) -> dict[str, set[str]]:
@@ -129,7 +145,7 @@ def _content(step: Data) -> tuple[object, ...]:
     return (
         *(step.get(part) for part in parts),
         _effect(step),
-        repr(step.get("settings")),
+        "" if _is_new_machine(step) else repr(step.get("settings")),
         pods(step),
         host_calls(step),
     )

@@ -64,6 +64,7 @@ def _step(step: Data, turn: str) -> Iterator[str]:
     before = f" · {took}" if (took := content.took_before(step)) else ""
     yield f"- {loud}{_text(step['title'])}{reason}{before}"
     yield from _diff(step.get("settings", ()))
+    yield from (f"  - {_text(line)}" for line in step.get("machines", ()))
     if means := content.MEANS.get(disruption, ""):
         yield f"  - {means}" + (f"; {_text(turn)}" if turn else "")
     if step.get("effect"):

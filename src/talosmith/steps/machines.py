@@ -28,10 +28,15 @@ class CreateMachine(OnNode):
 
     host_calls: tuple[str, ...] = ()
     own: StepConfig | None = None
+    new: tuple[SettingChange, ...] = ()
 
     area: ClassVar[str] = "machine"
     stage: ClassVar[Stage] = "machines"
     limit: ClassVar[float] = 900.0
+
+    @property
+    def settings(self) -> tuple[SettingChange, ...]:
+        return self.new
 
     def describe(self) -> str:
         return f"create machine{self.own or ''}"

@@ -17,6 +17,7 @@ from talosmith.report.plan import as_text, total
 from talosmith.report.plan_markdown import as_markdown
 from talosmith.report.style import Style
 from talosmith.steps.change_config import ChangeConfig
+from talosmith.steps.machines import CreateMachine
 from talosmith.steps.resources import CreateResource, UpdateResource
 from tests.unit.report.screen import Screen
 from tests.unit.report.stories import HOSTILE, bring_up_plan, is_tame, step
@@ -166,6 +167,29 @@ def test_resources_stand_together_with_their_settings_before_and_after() -> None
     ]
     assert total(made).startswith("3 steps on 1 node,")
     assert as_text(json.loads(json.dumps(made.as_data())), PLAIN) == as_text(made, PLAIN)
+
+
+def new_machine(name: str, address: str, zone: str) -> Step[Any]:
+    new = tuple(SettingChange(what, None, value) for what, value in (("address", address), ("zone", zone)))
+    return Step(action=CreateMachine(name, new=new), reason="machine does not exist")
+
+
+def test_new_machines_are_one_group_with_a_line_each() -> None:
+    made = plan(new_machine("w-1", "10.0.0.20", "a"), new_machine("w-2", "10.0.1.20", "b"))
+    assert as_text(made, PLAIN).splitlines()[2:7] == [
+        "w-1, w-2",
+        "  • create machine — machine does not exist",
+        "      + w-1: address 10.0.0.20, zone a",
+        "      + w-2: address 10.0.1.20, zone b",
+        "",
+    ]
+    assert "  - w-2: address 10.0.1.20, zone b" in as_markdown(made).splitlines()
+    assert [one["after"] for one in made.as_data()["steps"][1]["settings"]] == ["10.0.1.20", "b"]
+
+
+def test_one_new_machine_is_not_named_twice() -> None:
+    text = as_text(plan(new_machine("w-1", "10.0.0.20", "a")), PLAIN)
+    assert "      + address 10.0.0.20, zone a" in text.splitlines()
 
 
 def test_foreign_words_cannot_act_on_the_terminal() -> None:

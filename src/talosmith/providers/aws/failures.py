@@ -40,11 +40,6 @@ _HINTS: tuple[tuple[str, str, bool], ...] = (
         True,
     ),
     (
-        r"^InvalidIPAddress\.InUse$|^PrivateIpAddressLimitExceeded$",
-        "another network interface has this address",
-        True,
-    ),
-    (
         r"^Unsupported$|^InvalidInstanceType$|^InvalidInstanceType\.",
         "the zone does not offer the instance type: set another `instance_type`, or another `az`",
         False,
@@ -53,7 +48,6 @@ _HINTS: tuple[tuple[str, str, bool], ...] = (
     (r"^InvalidVpcRange$|^InvalidVpc\.Range$", "a VPC is a /16 to a /28: correct `aws.vpc_cidr`", False),
     (r"^OperationNotPermitted$", "the instance is protected against termination: end the protection in EC2", False),
     (r"^PendingVerification$", "AWS still verifies the account in this region: wait for its e-mail", False),
-    (r"^IdempotentParameterMismatch$", "an instance was created with other settings under the same token", True),
 )
 
 
@@ -67,6 +61,22 @@ class There(Permanent):
 
 class InUse(Temporary):
     """Something else still needs it."""
+
+
+class AddressInUse(Temporary):
+    """A network interface has the private address of the instance."""
+
+
+class TokenUsed(Permanent):
+    """The instance of this client token was terminated."""
+
+
+class TokenOfOthers(Temporary):
+    """An instance was launched with this client token and other parameters."""
+
+
+class NoProfile(Temporary):
+    """The instance profile does not exist, or is not visible yet."""
 
 
 class Throttled(Temporary):
@@ -116,6 +126,8 @@ def failure(what: str, code: str, message: str) -> TalosmithError:
         return There(text, hint="it exists, and does not carry this cluster's tags: rename or delete it")
     if _IN_USE.search(code):
         return InUse(text, hint="something else still uses it", retry_after=2.0)
+    if launch := _launch_failure(code, message, text):
+        return launch
     if _SERVER.search(code):
         return Interrupted(text, hint="a failure on the side of AWS: https://health.aws.amazon.com", retry_after=1.0)
     for pattern, hint, again in _HINTS:
@@ -124,3 +136,20 @@ def failure(what: str, code: str, message: str) -> TalosmithError:
     if _QUOTA.search(code):
         return Permanent(text, hint="a quota of the account: Service Quotas in the AWS console raises it")
     return Permanent(text, hint="the code says more: https://docs.aws.amazon.com/AWSEC2/latest/APIReference")
+
+
+def _launch_failure(code: str, message: str, text: str) -> TalosmithError | None:
+    """Of RunInstances, where the caller has a way out."""
+    if code == "InvalidIPAddress.InUse":
+        return AddressInUse(text, hint="another network interface has this address", retry_after=3.0)
+    if code == "IdempotentInstanceTerminated":
+        return TokenUsed(text, hint="re-run the same command")
+    if code == "IdempotentParameterMismatch":
+        hint = "an instance was created with other settings under the same token"
+        return TokenOfOthers(text, hint=hint, retry_after=3.0)
+    if (
+        code == "InvalidParameterValue" and "Invalid IAM Instance Profile" in message
+    ):  # EC2 has no code of its own for it
+        hint = "IAM takes seconds to show a new one"
+        return NoProfile(f"the instance profile is not visible yet ({text})", hint=hint, retry_after=3.0)
+    return None

@@ -13,7 +13,7 @@ from talosmith.model.resources import ResourceKey
 from talosmith.model.secret import Secret
 from talosmith.providers.aws import launch
 from talosmith.providers.aws.client import AwsClient
-from talosmith.providers.aws.failures import Gone, There
+from talosmith.providers.aws.failures import AddressInUse, Gone, There, TokenOfOthers, TokenUsed
 from talosmith.providers.aws.images import Images
 from talosmith.providers.aws.instances import LIVE, Found, Instances, public_address
 from talosmith.providers.aws.marks import as_tags
@@ -74,23 +74,17 @@ class Machines:
             token = launch.token(self.settings, spec.name, number)
             try:
                 made = await self.ec2("run_instances", fresh=True, ClientToken=token, **wanted)
-            except (Temporary, Permanent) as wrong:
-                if "IdempotentInstanceTerminated" in str(wrong):
+            except TokenUsed:
+                continue
+            except TokenOfOthers:
+                known = await self._of_token(token)
+                if known is None:
+                    raise Temporary(f"{spec.name}: not visible yet", retry_after=_AGAIN) from None
+                if known["State"]["Name"] not in LIVE:
                     continue
-                if "IdempotentParameterMismatch" in str(wrong):
-                    known = await self._of_token(token)
-                    if known is None:
-                        raise Temporary(f"{spec.name}: not visible yet", retry_after=_AGAIN) from None
-                    if known["State"]["Name"] not in LIVE:
-                        continue
-                    return known
-                if "InvalidIPAddress.InUse" in str(wrong) or ("address" in str(wrong) and "in use" in str(wrong)):
-                    raise await self._taken(spec, wrong) from None
-                if "Instance Profile" in str(wrong) and "Invalid" in str(wrong):
-                    raise Temporary(
-                        f"{spec.name}: the instance profile is not visible yet", retry_after=_AGAIN
-                    ) from None
-                raise
+                return known
+            except AddressInUse as wrong:
+                raise await self._taken(spec, wrong) from None
             instance: Found = made["Instances"][0]
             if instance["State"]["Name"] in LIVE:
                 return instance
