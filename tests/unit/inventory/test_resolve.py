@@ -17,7 +17,7 @@ from talosmith.inventory.layouts.lab import lab_network_of
 from talosmith.inventory.layouts.proxmox import vmid_of
 from talosmith.inventory.numbers import mac_of, number_of
 from talosmith.model.cluster import ENDPOINT_TO_COME
-from talosmith.model.providers import Aws, zone_subnet
+from talosmith.model.providers.aws import Aws, zone_subnet
 
 HEADER = "cluster_name: dev\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\n"
 Make = Callable[[str], Cluster]

@@ -17,7 +17,7 @@ from talosmith.desired.terraform.machines import (
 )
 from talosmith.errors import UsageError
 from talosmith.model.cluster import Cluster, Node
-from talosmith.model.providers import Proxmox, is_volume
+from talosmith.model.providers.proxmox import Proxmox, is_volume
 from talosmith.model.services import GUEST_AGENT
 
 Start = Literal["image", "iso", "template"]

@@ -11,7 +11,7 @@ from talosmith.inventory.numbers import number_of
 from talosmith.inventory.parse import Path
 from talosmith.inventory.schema import GROUP
 from talosmith.model.cluster import ENDPOINT_TO_COME, Role
-from talosmith.model.providers import Aws, zone_subnet
+from talosmith.model.providers.aws import Aws, zone_subnet
 from talosmith.model.values import IpAddress, IpNetwork
 
 RESERVED = 4  # the first addresses of a subnet, and the last

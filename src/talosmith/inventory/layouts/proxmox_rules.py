@@ -11,7 +11,7 @@ from talosmith.inventory.findings import Finding, error, note, warning
 from talosmith.inventory.layouts.layout import Layout
 from talosmith.inventory.layouts.metal import LARGEST_SEARCH
 from talosmith.inventory.parse import Path
-from talosmith.model.providers import Proxmox, is_volume
+from talosmith.model.providers.proxmox import Proxmox, is_volume
 from talosmith.model.services import GUEST_AGENT
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from talosmith.model.machines import MachineSpec, Owner
-from talosmith.model.providers import Aws, zone_subnet
+from talosmith.model.providers.aws import Aws, zone_subnet
 from talosmith.model.values import IpNetwork
 from talosmith.providers.aws.marks import Marks
 

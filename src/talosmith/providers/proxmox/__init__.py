@@ -12,7 +12,7 @@ from talosmith.desired.target import machine_spec
 from talosmith.errors import UsageError
 from talosmith.model.cluster import Cluster
 from talosmith.model.machines import MachineSpec, Owner
-from talosmith.model.providers import Proxmox, is_volume
+from talosmith.model.providers.proxmox import Proxmox, is_volume
 from talosmith.model.secret import Secret
 from talosmith.providers.images.factory import factory_source, given_source
 from talosmith.providers.proxmox.client import ProxmoxClient, Token
