@@ -18,7 +18,7 @@ import pytest
 from talosmith.desired.secrets_file import RULES_FILE, SECRETS_FILE
 from tests.docs.pages import ROOT, Reader, commands
 from tests.lab.aws.sites import Computer
-from tests.unit.providers.test_aws_permissions import for_simulator
+from tests.unit.providers.aws.aws_policies import for_simulator
 
 pytestmark = pytest.mark.slow
 

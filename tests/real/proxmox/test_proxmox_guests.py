@@ -29,7 +29,7 @@ from tests.real.libvirt.waking import SILENCE
 from tests.real.proxmox.qemu_guests import Network, QemuGuests, exists, guest_network
 from tests.resource_contract import create_all, delete_all
 from tests.simulators.proxmox import Proxmox, Server, serving
-from tests.unit.providers.proxmox_harness import ProxmoxHarness
+from tests.unit.providers.proxmox.proxmox_harness import ProxmoxHarness
 from tools.peers import PeerUnavailable
 from tools.peers.libvirt_recipes import prepare
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.provider_contract import persist, refusal
 from tests.simulators.aws import Cloud, Server
-from tests.unit.providers.aws_harness import (
+from tests.unit.providers.aws.aws_harness import (
     LEADER,
     OWNER,
     WORKER,

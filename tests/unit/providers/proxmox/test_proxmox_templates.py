@@ -15,29 +15,21 @@ from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import Owner
 from talosmith.model.resources import ResourceKey
 from talosmith.providers.base import Known
-from talosmith.providers.proxmox import ProxmoxProvider, client, lookup, tasks, templates
+from talosmith.providers.proxmox import ProxmoxProvider, tasks, templates
 from talosmith.providers.proxmox.settings import Boot
 from talosmith.providers.proxmox.templates import Template, Templates, template_name
 from tests.machine_specs import with_settings
 from tests.provider_contract import persist, refusal
 from tests.simulators.proxmox import Proxmox
-from tests.unit.providers.proxmox_harness import OWNER, ProxmoxHarness, disk_image, proxmox, spec_of
+from tests.unit.providers.proxmox.proxmox_harness import OWNER, QEMU, ProxmoxHarness, disk_image, proxmox, spec_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("short_pauses")]
 
 IMAGE = "talos-v1.13.8"
 NAME = "talos-talos-v1-13-8"
 VOLUME = "local:import/talos.raw"
 OTHER = Owner("other", "fedcba9876543210")
-QEMU = "/nodes/pve/qemu"
 NOTHING = Known(resources={}, machines={})
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_BETWEEN", 0.0)
-    for module in (tasks, lookup):
-        monkeypatch.setattr(module, "_SOON", 0.005)
 
 
 @pytest.fixture

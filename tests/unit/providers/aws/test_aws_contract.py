@@ -10,7 +10,7 @@ import pytest
 from tests.provider_contract import CreatingProviderContract
 from tests.resource_contract import ResourceContract
 from tests.simulators.aws import Cloud, Server
-from tests.unit.providers.aws_harness import AwsHarness
+from tests.unit.providers.aws.aws_harness import AwsHarness
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from talosmith.model.secret import Secret
 from talosmith.providers.aws.failures import There
 from tests.provider_contract import refusal
 from tests.simulators.aws import Cloud, Server, images
-from tests.unit.providers.aws_harness import (
+from tests.unit.providers.aws.aws_harness import (
     LEADER,
     OWNER,
     REGION,

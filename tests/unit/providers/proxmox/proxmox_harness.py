@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -26,10 +26,13 @@ from tests.machine_specs import machine_spec
 from tests.provider_contract import There
 from tests.resource_contract import ResourceThere
 from tests.simulators.proxmox import Proxmox, Server, serving
+from tests.simulators.proxmox.faults import Rule
 
 tasks._SOON = 0.01  # those of the simulator end within milliseconds
 OWNER = Owner("tested", "0123456789abcdef")
 ISO = "local:iso/talos.iso"
+QEMU = "/nodes/pve/qemu"
+MANY = 1000  # times: a fault that does not end
 _WORDS = {CLUSTER_TAG: "cluster", ID_TAG: "id", NODE_TAG: "node", ROLE_TAG: "role"}
 
 
@@ -200,6 +203,21 @@ def proxmox(folder: Path, world: Proxmox | None = None, **settings: Any) -> Iter
     world = world or Proxmox()
     with serving(world) as server:
         yield ProxmoxHarness(world, server, folder, **settings)
+
+
+class AtChange(Rule):
+    """Strikes at the n-th call that changes something."""
+
+    left: int
+    struck: Callable[[], None]
+
+    def matches(self, method: str, path: str) -> bool:
+        if method == "GET":
+            return False
+        self.left -= 1
+        if self.left == 0:
+            self.struck()
+        return self.left == 0
 
 
 def _tags(description: str) -> tuple[str, dict[str, str]]:

@@ -7,20 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from talosmith.providers.proxmox import client
 from talosmith.providers.proxmox.settings import Boot
 from tests.provider_contract import CreatingProviderContract
 from tests.resource_contract import ResourceContract
 from tests.simulators.proxmox import Proxmox, serving
-from tests.unit.providers.proxmox_harness import ProxmoxHarness, disk_image
+from tests.unit.providers.proxmox.proxmox_harness import ProxmoxHarness, disk_image
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two tries of reading."""
-    monkeypatch.setattr(client, "_BETWEEN", 0.0)
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pauses")]
 
 
 class TestFromIso(CreatingProviderContract):

@@ -12,7 +12,7 @@ from talosmith.providers.aws.wanted import ACCESS, BALANCER, GATEWAY, NODES, PUB
 from talosmith.providers.base import Known
 from tests.resource_contract import create_all, delete_all
 from tests.simulators.aws import Cloud, Server
-from tests.unit.providers.aws_harness import (
+from tests.unit.providers.aws.aws_harness import (
     BOTH,
     OPEN,
     OWNER,

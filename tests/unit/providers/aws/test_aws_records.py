@@ -17,7 +17,7 @@ from tests.loopback import unused_port
 from tests.provider_contract import refusal
 from tests.resource_contract import create_all
 from tests.simulators.aws import Cloud, Server
-from tests.unit.providers.aws_harness import (
+from tests.unit.providers.aws.aws_harness import (
     BOTH,
     OWNER,
     PLAIN,
