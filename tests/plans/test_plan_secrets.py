@@ -6,6 +6,8 @@ import io
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.target import Desired
 from talosmith.model.secret import Secret
@@ -42,6 +44,7 @@ def with_other_secrets(state: str) -> tuple[Desired, Observed, set[str]]:
     return wanted, replace(seen, nodes=nodes), known
 
 
+@pytest.mark.slow
 def test_a_plan_that_replaces_all_secrets_shows_none_of_them() -> None:
     """Before there is etcd, other secrets are applied; each is shown as changed, and masked."""
     for state in ("waiting", "ready"):

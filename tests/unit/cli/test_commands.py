@@ -130,6 +130,7 @@ def test_an_endpoint_that_is_known_with_its_load_balancer_is_told(
     assert (code, err) == (0, "") and "endpoint: https://k8s.example.org:6443" in out
 
 
+@pytest.mark.slow
 def test_plan_and_up_repeat_the_warnings_of_the_inventory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, talosmith: Talosmith
 ) -> None:
