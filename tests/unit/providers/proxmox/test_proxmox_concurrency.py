@@ -14,6 +14,7 @@ from talosmith.providers.proxmox import lanes, tasks
 from tests.simulators.proxmox import Proxmox
 from tests.unit.providers.proxmox.proxmox_harness import QEMU, ProxmoxHarness
 from tests.unit.providers.proxmox.proxmox_vms import from_template
+from tests.waiting import comes_true
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("short_pauses")]
 
@@ -41,15 +42,25 @@ async def test_one_clone_at_a_time(harness: ProxmoxHarness) -> None:
 
 
 async def test_several_creates_at_a_time_and_one_after_a_lock_time_out(harness: ProxmoxHarness) -> None:
-    harness.world.pace.durations["qmcreate"] = 20.0
-    most = most_at_once(harness.world, "qmcreate")
+    world = harness.world
+    most = most_at_once(world, "qmcreate")
     provider = harness.provider()
-    await asyncio.gather(*(provider.create(harness.spec(f"w-{number}")) for number in range(1, 6)))
+    usual = world.pace.of("qmcreate")
+    world.pace.durations["qmcreate"] = 1e6  # no create ends before all that may begin have begun
+    creating = [asyncio.create_task(provider.create(harness.spec(f"w-{number}"))) for number in range(1, 6)]
+
+    async def four() -> str:
+        return "" if most() >= 4 else f"{most()} creates at a time"
+
+    await comes_true(four)
+    world.pace.durations["qmcreate"] = usual
+    world.settle()
+    await asyncio.gather(*creating)
     assert most() == 4
-    harness.world.faults.refuse(500, "unable to create VM 3010 - can't lock file '/x' - got timeout", 1, "POST", QEMU)
+    world.faults.refuse(500, "unable to create VM 3010 - can't lock file '/x' - got timeout", 1, "POST", QEMU)
     with pytest.raises(Temporary, match="can't lock"):
         await provider.create(harness.spec("w-11"))
-    most = most_at_once(harness.world, "qmcreate")
+    most = most_at_once(world, "qmcreate")
     await asyncio.gather(*(provider.create(harness.spec(f"w-{number}")) for number in range(11, 16)))
     assert most() == 1
 
