@@ -7,8 +7,8 @@ INSTALLED := .venv/.installed
 DEVELOPING := .venv/.developing
 LIBVIRT := .venv/.libvirt
 WORKERS ?= auto
-# Tests with whole clusters wait half of their time: one process more than there are cores.
-MORE_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Tests with whole clusters wait half of their time: two processes for each core.
+MORE_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2)
 
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14

@@ -14,7 +14,7 @@ from tests.lab.lab_clients import DEADLINE, Client, insecure
 
 COUNT = 1000
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.real]  # real for its length alone
 
 
 async def test_a_thousand_nodes(network: str) -> None:

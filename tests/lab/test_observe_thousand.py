@@ -23,7 +23,7 @@ from tests.lab.observe_worlds import desired_of
 COUNT = 1000
 PATIENCE = 300.0  # seconds
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.real]  # real for its length alone
 
 
 class Found:

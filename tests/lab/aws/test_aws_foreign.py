@@ -97,6 +97,7 @@ def test_what_kubernetes_made_goes_with_the_cluster(computers: Callable[..., Com
     computer.assert_clean()
 
 
+@pytest.mark.real  # for its length alone
 def test_two_clusters_in_one_account(computers: Callable[..., Computer]) -> None:
     """Neither sees anything of the other, roles in IAM included, whose lists have no tags."""
     one = computers()

@@ -116,6 +116,7 @@ def test_iso_from_secrets_to_destroy(computers: Callable[..., Computer]) -> None
     site.assert_clean()
 
 
+@pytest.mark.real  # for its length alone
 def test_template_with_new_secrets_to_destroy(computers: Callable[..., Computer]) -> None:
     computer = computers("proxmox-inventory", token="root")
     site = computer.site

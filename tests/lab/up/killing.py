@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.lab.up.places import Here
 
 KILLED = -9
 GROUPS = 4  # so that several workers share the events
 AT_ONCE = 3  # a run mostly waits
 KILL = "tests.lab.up.hooks:kill_at"
+# Every second event in the first tier, all of them in the real one: for their length alone.
+BY_GROUP = pytest.mark.parametrize(
+    "group", [0, pytest.param(1, marks=pytest.mark.real), 2, pytest.param(3, marks=pytest.mark.real)]
+)
 
 Places = Callable[[], Here]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lab.up.killing import GROUPS, Places, at_every_event, killed_twice
+from tests.lab.up.killing import BY_GROUP, Places, at_every_event, killed_twice
 from tests.lab.up.outcomes import one_etcd
 from tests.lab.up.places import DESTROY, Here
 
@@ -26,7 +26,7 @@ def test_a_control_plane_is_taken_out_and_made_anew(here: Here) -> None:
     assert here.steps() == [] and here.done("Bootstrap") == 1
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
+@BY_GROUP
 def test_killed_here_and_there(places: Places, group: int) -> None:
     def scenario(here: Here, number: int) -> bool:
         here.write(3, 0)

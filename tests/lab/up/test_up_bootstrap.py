@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from tests.waiting import until
 pytestmark = pytest.mark.slow
 
 STATES = ("empty", "data", "silent")
+PAIRS = [*combinations_with_replacement(STATES, 2)]  # of the two that are never bootstrapped
+SWAPPED = [(third, second) for second, third in PAIRS if second != third]
 CONTROL_PLANES = ("cp-1", "cp-2", "cp-3")
 IN_VAIN = ("--limit", "2")  # seconds; for runs that cannot come to a good end, however long they are given
 
@@ -90,14 +93,23 @@ def examine(cluster: Cluster, states: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("first", STATES)
-def test_there_is_never_a_second_cluster(places: Callable[[], Here], first: str) -> None:
-    def those(second: str) -> None:
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param(PAIRS, id="others"),
+        pytest.param(SWAPPED, id="others-swapped", marks=pytest.mark.real),  # real for its length alone
+    ],
+)
+def test_there_is_never_a_second_cluster(
+    places: Callable[[], Here], first: str, others: list[tuple[str, str]]
+) -> None:
+    def those(some: list[tuple[str, str]]) -> None:
         cluster = Cluster(places())
-        for third in STATES:
+        for second, third in some:
             examine(cluster, (first, second, third))
 
     with ThreadPoolExecutor(3) as pool:
-        list(pool.map(those, STATES))
+        list(pool.map(those, (others[0::3], others[1::3], others[2::3])))
 
 
 @pytest.mark.parametrize("fault", ["hang", "power-loss"])

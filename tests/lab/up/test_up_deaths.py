@@ -195,7 +195,9 @@ def test_a_clock_that_is_a_day_wrong_is_waited_for_and_named(here: Here, skew: i
     converged(here, ["cp-1", "w-1"])
 
 
-@pytest.mark.parametrize("fault", ["partition", "hang", "lost-network", "fail"])
+@pytest.mark.parametrize(
+    "fault", ["partition", "fail", *(pytest.param(name, marks=pytest.mark.real) for name in ("hang", "lost-network"))]
+)
 def test_a_control_plane_is_out_of_reach_when_etcd_is_to_be_started(here: Here, fault: str) -> None:
     here.write(3, 0)
     ended = struck(

@@ -59,6 +59,7 @@ def test_it_is_emptied_taken_out_and_erased(here: Here) -> None:
     assert here.steps() == []
 
 
+@pytest.mark.real  # for its length alone
 def test_killed_after_it_was_erased(here: Here) -> None:
     here.write(1, 2)
     works(here.up())

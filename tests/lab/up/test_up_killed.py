@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lab.up.killing import GROUPS, Places, at_every_event, killed_twice
+from tests.lab.up.killing import BY_GROUP, Places, at_every_event, killed_twice
 from tests.lab.up.outcomes import converged, one_etcd
 from tests.lab.up.places import DESTROY, UP, Here
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
+@BY_GROUP
 def test_up_killed_at_every_event_is_finished_by_running_it_again(places: Places, group: int) -> None:
     def scenario(here: Here, number: int) -> bool:
         here.write(1, 1)
@@ -28,7 +28,7 @@ def test_up_killed_at_every_event_is_finished_by_running_it_again(places: Places
     assert at_every_event(places, group, scenario) >= 4
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
+@BY_GROUP
 def test_up_of_three_control_planes_killed_here_and_there(places: Places, group: int) -> None:
     def scenario(here: Here, number: int) -> bool:
         here.write(3, 1)
@@ -41,7 +41,7 @@ def test_up_of_three_control_planes_killed_here_and_there(places: Places, group:
     assert at_every_event(places, group, scenario, every=5) >= 1
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
+@BY_GROUP
 def test_a_change_killed_here_and_there(places: Places, group: int) -> None:
     """One control plane's machine is gone and made again, another leaves, a worker comes."""
     change = (*UP, "--confirm", "mine")
@@ -65,7 +65,7 @@ def test_a_change_killed_here_and_there(places: Places, group: int) -> None:
     assert at_every_event(places, group, scenario, every=3) >= 2
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
+@BY_GROUP
 def test_destroy_killed_at_every_event_leaves_nothing_of_ours_and_all_else(places: Places, group: int) -> None:
     def scenario(here: Here, number: int) -> bool:
         here.write(1, 1)

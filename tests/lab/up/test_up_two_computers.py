@@ -32,6 +32,7 @@ MEETINGS = {
     "bootstrap": '"type": "step-started", "step": "etcd/bootstrap"',
     "joining": '"type": "step-done", "step": "etcd/bootstrap"',
 }
+LONG = ("waiting", "one-configured", "joining")  # in the real tier for their length alone
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def one_cluster(here: Here) -> None:
 @pytest.mark.parametrize(
     ("provider", "meeting"),
     [
-        *(("metal", name) for name in MEETINGS),
+        *(pytest.param("metal", name, marks=[pytest.mark.real] if name in LONG else []) for name in MEETINGS),
         *(("lab", name) for name in ("simultaneous", "first-config", "waiting")),
     ],
 )
