@@ -19,7 +19,7 @@ from talosmith.desired.config.load import load as load_config
 from talosmith.desired.target import Desired, config_digest
 from talosmith.inventory import load
 from talosmith.model.machines import Machine
-from talosmith.model.resources import Resource, ResourceKey, ResourceSpec
+from talosmith.model.resources import Resource, ResourceKey, ResourceSpec, SettingChange
 from talosmith.model.secret import Secret
 from talosmith.observed.resources import compare
 from talosmith.observed.world import (
@@ -135,8 +135,12 @@ def _node(
 ) -> NodeSeen:
     kind = state["is"]
     role = "controlplane" if _leads(wanted, name) else "worker"
+    more = {
+        field: tuple(SettingChange(*one) for one in value) if field in ("fixed", "kept") else value
+        for field, value in state.get("machine", {}).items()
+    }
     machine: Machine | Unknown | None = Machine(
-        id=name, name=name, role=role, power="off" if kind == "off" else "on", **state.get("machine", {})
+        id=name, name=name, role=role, power="off" if kind == "off" else "on", **more
     )
     if kind in ("gone", "lost"):
         machine = None

@@ -14,6 +14,7 @@ DriftKind = Literal[
     "talos-version",
     "kubernetes-version",
     "size",  # CPUs, memory, disks
+    "machine-setting",  # only a new machine gets it, such as `spot` on AWS
     "address",
     "foreign",  # another cluster's node, or another node, answers at its address
     "not-in-inventory",
@@ -29,6 +30,7 @@ _TEXTS: Mapping[str, str] = {
     "config": "machine config differs",  # both values are digests
     "pending-reboot": "{live}, and needs a reboot",
     "size": "machine: {values}",
+    "machine-setting": "machine: {values}",
     "address": "address {values}",
     "foreign": "{live}",
     "not-in-inventory": "not in the inventory",

@@ -108,6 +108,7 @@ class Machine:
     outdated: str = ""  # what else of it differs from the inventory, where the provider can change it …
     outdated_running: str = ""  # … and what it can change while the machine runs
     fixed: tuple[SettingChange, ...] = ()  # what differs from the inventory, and no provider call can change
+    kept: tuple[SettingChange, ...] = ()  # what differs from the inventory, and only a new machine gets
     grows: bool = False  # its disks can be made larger while it runs
     tags: Mapping[str, str] = field(default_factory=dict)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from talosmith.desired.target import Desired, DesiredNode
 from talosmith.model.drift import Drift, DriftKind
 from talosmith.model.machines import Machine, size_changes
+from talosmith.model.resources import shown
 from talosmith.observed.world import KubeNodeSeen, NodeSeen, Observed, Unknown
 
 
@@ -69,3 +70,5 @@ def _machine(wanted: DesiredNode, seen: NodeSeen) -> Iterator[tuple[DriftKind, s
             yield "size", f"{before} {what}", f"{after} {what}"
         for outdated in filter(None, (seen.machine.outdated, seen.machine.outdated_running)):
             yield "size", outdated, ""
+        for one in seen.machine.kept:
+            yield "machine-setting", f"{one.name} {shown(one.before)}", f"{one.name} {shown(one.after)}"

@@ -22,6 +22,7 @@ _NODE_CALLS = ("file", "kube", "machine", "resource", "talos")  # calls of other
 _RESOURCE = "resource/"  # how the keys of their steps begin
 _DRIFT_FIX: Mapping[str, str] = {
     "talos-version": "run an upgrade (`talosctl upgrade …`; `up` does not upgrade)",
+    "machine-setting": "replace the node (`talosmith destroy -n NODE`, then `talosmith up`)",
     "kubernetes-version": "run an upgrade (`talosctl upgrade-k8s --to {wanted}`; `up` does not upgrade)",
 }
 
@@ -229,10 +230,10 @@ def drift(data: Data) -> list[tuple[str, str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for one in data.get("drift", ()):
         node, kind = one["node"], one["kind"]
-        is_version = kind in _DRIFT_FIX
+        left_to_others = kind in _DRIFT_FIX
         if (node, "kubernetes_version") in blocked and kind == "kubernetes-version":
             continue
-        if not is_version and (node in steps or node in named):
+        if not left_to_others and (node in steps or node in named):
             continue
         words = {name: one_line(one[name]) for name in ("live", "wanted")}
         text = drift_text(kind, **words)

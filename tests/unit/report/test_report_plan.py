@@ -265,6 +265,10 @@ def test_drift_that_no_step_changes_is_shown_and_the_plan_is_not_in_sync() -> No
     assert made.in_sync is made.as_data()["in_sync"] is False
     healing = plan(step("machine/w-1/power", "w-1", "power on machine"), drift=(off,))
     assert "drift:" not in as_text(healing, PLAIN)
+    spot = Drift(node="w-1", kind="machine-setting", live="spot no", wanted="spot yes")
+    fix = "replace the node (`talosmith destroy -n NODE`, then `talosmith up`)"
+    resized = as_text(plan(step("machine/w-1/resize", "w-1"), drift=(spot,)), PLAIN)
+    assert f"drift: w-1: machine: spot no → spot yes: {fix}" in resized.splitlines()
 
 
 def test_a_block_names_its_cause_once_with_values_symptoms_and_fix() -> None:

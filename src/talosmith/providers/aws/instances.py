@@ -14,7 +14,7 @@ from talosmith.model.machines import NODE_TAG, ROLE_TAG, Machine, MachineSpec, P
 from talosmith.model.resources import SettingChange
 from talosmith.providers.aws.client import AwsClient
 from talosmith.providers.aws.failures import Gone
-from talosmith.providers.aws.launch import gib, tags
+from talosmith.providers.aws.launch import gib, is_spot, tags
 from talosmith.providers.aws.marks import as_tags, of_cluster
 from talosmith.providers.aws.settings import AwsSettings
 
@@ -135,6 +135,7 @@ class Instances:
             endpoint=public if self.settings.section.reaches_public else "",
             disks_mib=_sizes(instance, volumes, spec),
             fixed=_fixed(instance, spec) if spec is not None else (),
+            kept=_kept(self.settings, instance, spec) if spec is not None else (),
             outdated=restart,
             outdated_running=running,
             grows=True,
@@ -175,6 +176,12 @@ def _fixed(instance: Found, spec: MachineSpec) -> tuple[SettingChange, ...]:
         ("az", str(instance.get("Placement", {}).get("AvailabilityZone", "")), spec.node.zone or ""),
     )
     return tuple(SettingChange(name, has, wants) for name, has, wants in pairs if has and wants and has != wants)
+
+
+def _kept(settings: AwsSettings, instance: Found, spec: MachineSpec) -> tuple[SettingChange, ...]:
+    """How an instance is paid for is decided when it is launched."""
+    has, wants = instance.get("InstanceLifecycle") == "spot", is_spot(settings, spec)
+    return (SettingChange("spot", has, wants),) if has != wants else ()
 
 
 def public_address(instance: Found) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from talosmith.errors import Permanent, Temporary
+from talosmith.model.resources import SettingChange
 from talosmith.model.secret import Secret
 from talosmith.providers.aws.failures import There
 from tests.provider_contract import refusal
@@ -86,6 +87,14 @@ async def test_workers_alone_are_spot_instances(harness: AwsHarness) -> None:
     assert asked["InstanceMarketOptions"]["MarketType"] == "spot"
     assert asked["InstanceMarketOptions"]["SpotOptions"]["InstanceInterruptionBehavior"] == "terminate"
     assert "InstanceMarketOptions" not in await launched(spot, "cp-1")
+
+
+async def test_a_worker_that_is_no_spot_instance_stays_one_and_that_is_drift(harness: AwsHarness) -> None:
+    for name in ("w-1", "cp-1"):
+        await launched(harness, name)
+    now = {one.name: one.kept for one in await harness.given(spot=True).provider().find()}
+    assert now == {"w-1": (SettingChange("spot", False, True),), "cp-1": ()}
+    assert [one.kept for one in await harness.provider().find()] == [(), ()]
 
 
 async def test_arm64(harness: AwsHarness) -> None:
