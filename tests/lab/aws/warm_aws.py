@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 from tests.lab.up import warm
 from tests.simulators.aws_names import resolve
-from tests.waiting import until
 
 _NEEDED = (
     *(f"talosmith.cli.{name}" for name in ("doctor", "secrets", "status")),
@@ -20,13 +17,7 @@ _NEEDED = (
 )
 
 
-def start(folder: Path) -> tuple[subprocess.Popen[Any], str]:
-    """As a process of the test session, and where it listens."""
-    path = folder / "warm.sock"
-    process = subprocess.Popen([sys.executable, "-m", __name__, str(path)], cwd=Path(__file__).parents[3])
-    until(lambda: path.exists() or process.poll() is not None)
-    assert process.poll() is None, "the warm parent did not start"
-    return process, str(path)
+start = partial(warm.start, module="tests.lab.aws.warm_aws")
 
 
 def _nodes_are_of_the_lab() -> None:

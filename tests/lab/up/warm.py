@@ -190,13 +190,13 @@ class _Spawning:
     DEVNULL = -3
 
 
-def start(folder: Path) -> tuple[Any, str]:
-    """The warm parent as a process of the test session, and where it listens."""
+def start(folder: Path, module: str = "tests.lab.up.warm") -> tuple[Any, str]:
+    """The warm parent as a process of the test session, and where it listens. `module`: one that imports more."""
     import subprocess
 
     path = str(folder / "warm.sock")
     root = Path(__file__).parents[3]
-    process = subprocess.Popen([sys.executable, "-m", "tests.lab.up.warm", path], cwd=root)
+    process = subprocess.Popen([sys.executable, "-m", module, path], cwd=root)
     end = time.monotonic() + 300
     while not Path(path).exists():
         if process.poll() is not None or time.monotonic() > end:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from talosmith.model.machines import Machine, MachineSpec
-from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec
+from talosmith.model.resources import Resource, ResourceSpec
 from talosmith.model.secret import Secret
 from talosmith.providers.aws.billing import billed
 from talosmith.providers.aws.changes import Changes
@@ -17,10 +17,11 @@ from talosmith.providers.aws.preflight import preflight
 from talosmith.providers.aws.resources import AwsResources
 from talosmith.providers.aws.settings import AwsSettings
 from talosmith.providers.aws.wanted import BALANCER
-from talosmith.providers.base import NO_HOST_CALLS, Finding, Known, Leftovers
+from talosmith.providers.base import NO_HOST_CALLS, Finding, Leftovers
+from talosmith.providers.delegate import DelegatesResources
 
 
-class AwsProvider:
+class AwsProvider(DelegatesResources[AwsResources]):
     name = "aws"
     simulated = False
     creates = True
@@ -74,24 +75,3 @@ class AwsProvider:
 
     async def leftovers(self, there: Sequence[Resource]) -> Leftovers:
         return await self._resources.leftovers(there)
-
-    def resources(self) -> tuple[ResourceSpec, ...]:
-        return self._resources.wanted()
-
-    def machine_needs(self, spec: MachineSpec) -> tuple[ResourceKey, ...]:
-        return self._resources.machine_needs(spec)
-
-    def difference(self, found: Resource, wanted: ResourceSpec) -> Difference:
-        return self._resources.difference(found, wanted)
-
-    async def find_resources(self) -> list[Resource]:
-        return await self._resources.find()
-
-    async def create_resource(self, spec: ResourceSpec, known: Known) -> Resource:
-        return await self._resources.create(spec, known)
-
-    async def update_resource(self, found: Resource, spec: ResourceSpec, known: Known) -> Resource:
-        return await self._resources.update(found, spec, known)
-
-    async def delete_resource(self, found: Resource) -> None:
-        await self._resources.delete(found)

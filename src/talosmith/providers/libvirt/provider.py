@@ -14,9 +14,9 @@ from typing import Any
 
 from talosmith.errors import TalosmithError
 from talosmith.model.machines import Machine, MachineSpec, Owner
-from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec
 from talosmith.model.secret import Secret
-from talosmith.providers.base import Finding, HostCalls, Known
+from talosmith.providers.base import Finding, HostCalls
+from talosmith.providers.delegate import DelegatesResources
 from talosmith.providers.images import Image
 from talosmith.providers.libvirt import calls, changes
 from talosmith.providers.libvirt.capabilities import Capabilities, capabilities
@@ -38,7 +38,7 @@ from talosmith.waiting import poll
 _INVALID = 8  # an argument that the driver does not know
 
 
-class LibvirtProvider:
+class LibvirtProvider(DelegatesResources[LibvirtResources]):
     name = "libvirt"
     seeds = True
     simulated = False
@@ -111,29 +111,6 @@ class LibvirtProvider:
         await self._host.do(f"remove {machine.name}", lambda one: self._undefine(one, machine), once=True)
         async with self._leaving:
             await self._host.do("tidy up", self._tidy)
-
-    # What machines stand on
-
-    def resources(self) -> tuple[ResourceSpec, ...]:
-        return self._resources.wanted()
-
-    def machine_needs(self, spec: MachineSpec) -> tuple[ResourceKey, ...]:
-        return self._resources.machine_needs(spec)
-
-    def difference(self, found: Resource, wanted: ResourceSpec) -> Difference:
-        return self._resources.difference(found, wanted)
-
-    async def find_resources(self) -> list[Resource]:
-        return await self._resources.find()
-
-    async def create_resource(self, spec: ResourceSpec, known: Known) -> Resource:
-        return await self._resources.create(spec, known)
-
-    async def update_resource(self, found: Resource, spec: ResourceSpec, known: Known) -> Resource:
-        return await self._resources.change(found, spec, known)
-
-    async def delete_resource(self, found: Resource) -> None:
-        await self._resources.delete(found)
 
     async def power(self, machine: Machine, on: bool) -> None:
         act = _start if on else _stop

@@ -208,7 +208,7 @@ class LibvirtResources:
             raise Temporary(f"the {spec.key} was deleted just after it was created", retry_after=1.0)
         return there[0]
 
-    async def change(self, there: Resource, spec: ResourceSpec, known: Known) -> Resource:
+    async def update(self, there: Resource, spec: ResourceSpec, known: Known) -> Resource:
         difference = self.difference(there, spec)
         if difference.change == "replace":
             changes = ", ".join(map(str, difference.settings))

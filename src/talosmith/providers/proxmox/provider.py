@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from talosmith.errors import Permanent, UsageError
 from talosmith.model.machines import Machine, MachineSpec, Owner
-from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec
 from talosmith.model.secret import Secret
-from talosmith.providers.base import NO_HOST_CALLS, Finding, Known, Template
+from talosmith.providers.base import NO_HOST_CALLS, Finding, Template
+from talosmith.providers.delegate import DelegatesResources
 from talosmith.providers.proxmox import options
 from talosmith.providers.proxmox.addresses import Addresses
 from talosmith.providers.proxmox.client import ProxmoxClient, path
@@ -32,7 +32,7 @@ from talosmith.providers.sizes import needs_restart, refuse_less
 _MADE_BY_OTHERS = 600.0  # seconds
 
 
-class ProxmoxProvider:
+class ProxmoxProvider(DelegatesResources[ProxmoxResources]):
     name = "proxmox"
     simulated = False
     creates = True
@@ -188,29 +188,6 @@ class ProxmoxProvider:
                         hint="delete these machines first",
                     )
                 await self._templates.delete(one)
-
-    # What machines stand on
-
-    def resources(self) -> tuple[ResourceSpec, ...]:
-        return self._resources.wanted()
-
-    def machine_needs(self, spec: MachineSpec) -> tuple[ResourceKey, ...]:
-        return self._resources.machine_needs(spec)
-
-    def difference(self, found: Resource, wanted: ResourceSpec) -> Difference:
-        return self._resources.difference(found, wanted)
-
-    async def find_resources(self) -> list[Resource]:
-        return await self._resources.find()
-
-    async def create_resource(self, spec: ResourceSpec, known: Known) -> Resource:
-        return await self._resources.create(spec)
-
-    async def update_resource(self, found: Resource, spec: ResourceSpec, known: Known) -> Resource:
-        return await self._resources.change(found, spec)
-
-    async def delete_resource(self, found: Resource) -> None:
-        await self._resources.delete(found)
 
 
 def _shown(found: FoundTemplate, linked: Sequence[str]) -> Template:

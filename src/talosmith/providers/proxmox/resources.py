@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec, changed_settings
+from talosmith.providers.base import Known
 from talosmith.providers.images import Source
 from talosmith.providers.proxmox.machines import Machines
 from talosmith.providers.proxmox.settings import ProxmoxSettings
@@ -161,7 +162,7 @@ class ProxmoxResources:
 
     # Changing
 
-    async def create(self, spec: ResourceSpec) -> Resource:
+    async def create(self, spec: ResourceSpec, known: Known) -> Resource:
         host = spec.name.rpartition("@")[2]
         source = next(one for one in self._sources() if one.name == spec.name.rpartition("@")[0])
         if spec.kind == "template":
@@ -182,12 +183,12 @@ class ProxmoxResources:
         volume = f"{self.settings.section.images_in}:import/{image_file(source)}"
         await self.templates.use(await self.templates.make(source.name, host, volume), by=True)
 
-    async def change(self, there: Resource, spec: ResourceSpec) -> Resource:
+    async def update(self, there: Resource, spec: ResourceSpec, known: Known) -> Resource:
         difference = self.difference(there, spec)
         if difference.change == "replace":
             changes = ", ".join(map(str, difference.settings))
             raise Permanent(f"the {spec.key} cannot be changed in place: {changes}", hint=difference.remedy)
-        return await self.create(spec)
+        return await self.create(spec, known)
 
     async def delete(self, there: Resource) -> None:
         if there.kind == "template":
