@@ -102,6 +102,7 @@ def test_sandbox_from_policy_to_destroy(computers: Computers) -> None:
     assert not [call for call in computer.aws_calls() if call.error.startswith(("Broken", "NotImpl"))]
 
 
+@pytest.mark.real  # for its length alone
 def test_three_environments_at_once(computers: Computers) -> None:
     """Each in its own account, from one base; `-e` chooses."""
     made = [computers(environment) for environment in ENVIRONMENTS]

@@ -75,6 +75,7 @@ def outputs(here: Here) -> Outputs:
     return Outputs(here)
 
 
+@pytest.mark.real  # for its length alone
 def test_every_command_prints_what_its_schema_says(outputs: Outputs, tmp_path: Path) -> None:
     lab, both, files = lab_name(outputs.here.owner), outputs.both, tmp_path
     # Before there is a cluster

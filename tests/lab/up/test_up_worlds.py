@@ -100,8 +100,7 @@ def run_as_shown(here: Here) -> Ended:
         assert not done
 
 
-@settings(
-    max_examples=8,
+THE_SAME_EVERY_TIME = settings(
     derandomize=True,
     deadline=None,
     database=None,
@@ -109,6 +108,8 @@ def run_as_shown(here: Here) -> Ended:
     print_blob=False,
     suppress_health_check=list(HealthCheck),
 )
+
+
 @given(world=worlds())
 def check(places: Callable[[], Here], world: World) -> None:
     here = places()
@@ -135,5 +136,8 @@ def check(places: Callable[[], Here], world: World) -> None:
     here.end()
 
 
-def test_random_worlds_converge_and_nothing_is_done_that_was_not_shown(places: Callable[[], Here]) -> None:
-    check(places)
+@pytest.mark.parametrize("number", [4, pytest.param(12, marks=pytest.mark.real)])  # real for its length alone
+def test_random_worlds_converge_and_nothing_is_done_that_was_not_shown(
+    places: Callable[[], Here], number: int
+) -> None:
+    settings(THE_SAME_EVERY_TIME, max_examples=number)(check)(places)
