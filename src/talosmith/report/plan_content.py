@@ -109,10 +109,10 @@ def _with_machines(step: Data, of_all: Steps) -> Data:
     if not _is_new_machine(step):
         return step
     lines = []
-    for one in of_all:
-        settings = ", ".join(f"{one_line(new['name'])} {value(new['after'])}" for new in one.get("settings", ()))
+    for one in filter(lambda one: one.get("settings"), of_all):
+        settings = ", ".join(f"{one_line(new['name'])} {value(new['after'])}" for new in one["settings"])
         lines.append(f"{one_line(one['subject'])}: {settings}" if len(of_all) > 1 else settings)
-    return {**step, "settings": (), "machines": [line for line in lines if line]}
+    return {**step, "settings": (), "machines": lines}
 
 
 def _order(steps: Steps) -> dict[str, set[str]]:

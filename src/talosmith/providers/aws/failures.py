@@ -147,9 +147,8 @@ def _launch_failure(code: str, message: str, text: str) -> TalosmithError | None
     if code == "IdempotentParameterMismatch":
         hint = "an instance was created with other settings under the same token"
         return TokenOfOthers(text, hint=hint, retry_after=3.0)
-    if (
-        code == "InvalidParameterValue" and "Invalid IAM Instance Profile" in message
-    ):  # EC2 has no code of its own for it
+    # EC2 has no code of its own for this one.
+    if code == "InvalidParameterValue" and "Invalid IAM Instance Profile" in message:
         hint = "IAM takes seconds to show a new one"
         return NoProfile(f"the instance profile is not visible yet ({text})", hint=hint, retry_after=3.0)
     return None
