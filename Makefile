@@ -9,6 +9,8 @@ LIBVIRT := .venv/.libvirt
 WORKERS ?= auto
 # Tests with whole clusters wait half of their time: two processes for each core.
 MORE_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2)
+# Those with real nodes wait, too, but each has more processes of its own.
+REAL_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,7 +35,7 @@ test-fast: $(DEVELOPING)  ## The inner loop: nothing slow, nothing real
 test-real: test real  ## Build the peers that are missing, then run every test; needs root on Linux
 
 real: peers $(LIBVIRT)
-	TALOSMITH_NO_SKIPS=1 $(PYTEST) -n $(WORKERS) -m real
+	TALOSMITH_NO_SKIPS=1 $(PYTEST) -n $(REAL_WORKERS) -m real
 
 lint: $(DEVELOPING)
 	$(BIN)/ruff check .
