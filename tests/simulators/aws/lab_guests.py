@@ -7,18 +7,16 @@ mode. Nodes have the disks of the instance's volumes, and CPU and memory of its 
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import gzip
 import re
 import socket
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from talosmith_lab import hardware
-from talosmith_lab.server.lab import LabServer
+from tests.simulators.lab_errands import LabErrands
 
 from . import images  # isort: skip
 from moto.ec2.models.instance_types import INSTANCE_TYPES
@@ -57,14 +55,10 @@ class Boot:
 
 
 @dataclass
-class LabGuests:
+class LabGuests(LabErrands):
     """Implements `Guests`."""
 
-    lab: LabServer
-    loop: asyncio.AbstractEventLoop
-    version: str
     boots: list[Boot] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)  # of the lab, which has no other way to report them
     _names: dict[str, str] = field(default_factory=dict)  # of machines, by the id of the instance
 
     def behind(self, cloud: Cloud) -> None:
@@ -94,21 +88,6 @@ class LabGuests:
     def terminated(self, instance: Any) -> None:
         name = instance.id
         self._soon(lambda: self._destroy(name))
-
-    def _soon(self, act: Callable[[], object]) -> None:
-        def guarded() -> None:
-            try:
-                act()
-            except Exception as problem:
-                self.problems.append(f"{type(problem).__name__}: {problem}")
-
-        self.loop.call_soon_threadsafe(guarded)
-
-    def settle(self) -> None:
-        """When the lab has done all that the simulator has asked for so far."""
-        done = threading.Event()
-        self.loop.call_soon_threadsafe(done.set)
-        assert done.wait(60), "the lab's event loop is stuck"
 
     # In the lab's event loop
 

@@ -6,10 +6,8 @@ event loop. Whoever deals with a VM through the API of Proxmox VE deals with its
 
 from __future__ import annotations
 
-import asyncio
 import io
 import re
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +17,7 @@ from pycdlib import PyCdlib
 
 from talosmith_lab import hardware
 from talosmith_lab.machine import Machine
-from talosmith_lab.server.lab import LabServer
+from tests.simulators.lab_errands import LabErrands
 
 from .model import GIB, VM
 from .vm_config import drive, drives, nic
@@ -57,15 +55,11 @@ class Boot:
 
 
 @dataclass
-class LabGuests:
+class LabGuests(LabErrands):
     """Implements `Guests`. `leases` stands for a DHCP server: addresses by MAC address, in lower case."""
 
-    lab: LabServer
-    loop: asyncio.AbstractEventLoop
-    version: str
     leases: dict[str, str] = field(default_factory=dict)
     boots: list[Boot] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)  # of the lab, which has no other way to report them
     _world: Proxmox | None = None
     _names: dict[str, str] = field(default_factory=dict)  # of machines, by the UUID of the VM
 
@@ -86,21 +80,6 @@ class LabGuests:
     def destroyed(self, vm: VM) -> None:
         uuid = uuid_of(vm)
         self._soon(lambda: self._destroy(uuid))
-
-    def _soon(self, act: Callable[[], object]) -> None:
-        def guarded() -> None:
-            try:
-                act()
-            except Exception as problem:
-                self.problems.append(f"{type(problem).__name__}: {problem}")
-
-        self.loop.call_soon_threadsafe(guarded)
-
-    def settle(self) -> None:
-        """When the lab has done all that the simulator has asked for so far."""
-        done = threading.Event()
-        self.loop.call_soon_threadsafe(done.set)
-        assert done.wait(60), "the lab's event loop is stuck"
 
     def _booting(self, vm: VM) -> Booting:
         world = self._world

@@ -75,10 +75,6 @@ class TokenOfOthers(Temporary):
     """An instance was launched with this client token and other parameters."""
 
 
-class NoProfile(Temporary):
-    """The instance profile does not exist, or is not visible yet."""
-
-
 class Throttled(Temporary):
     """Too many calls: this one was not carried out."""
 
@@ -150,5 +146,5 @@ def _launch_failure(code: str, message: str, text: str) -> TalosmithError | None
     # EC2 has no code of its own for this one.
     if code == "InvalidParameterValue" and "Invalid IAM Instance Profile" in message:
         hint = "IAM takes seconds to show a new one"
-        return NoProfile(f"the instance profile is not visible yet ({text})", hint=hint, retry_after=3.0)
+        return Temporary(f"the instance profile is not visible yet ({text})", hint=hint, retry_after=3.0)
     return None
