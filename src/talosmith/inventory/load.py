@@ -21,6 +21,7 @@ from talosmith.inventory.resolve import GROUP, Resolved, Unresolvable, resolve
 from talosmith.inventory.schema import Inventory
 from talosmith.inventory.sources import Sources, find, read
 from talosmith.model.cluster import Cluster
+from talosmith.model.services import AddonSettings
 
 _IDENTITY = {"name", "ip", "mac_addr", "vmid"}  # another node may be found the same as one whose own is wrong
 
@@ -109,13 +110,28 @@ def _check_content(report: Report, merged: Merged, *, machines: bool) -> None:
 
 
 def _with_absolute_paths(inventory: Inventory, merged: Merged) -> Inventory:
-    """A file that the provider reads later is relative to the inventory that names it, not to the current folder."""
+    """A file that is read later is relative to the inventory that names it, not to the current folder."""
     proxmox = inventory.proxmox
-    if proxmox is None or not proxmox.ca:
-        return inventory
-    ca = os.path.expanduser(proxmox.ca)  # noqa: PTH111 - a user that does not exist is no error here
-    path = os.path.normpath(merged.layer_of(("proxmox", "ca")).folder.absolute() / ca)
-    return inventory.model_copy(update={"proxmox": proxmox.model_copy(update={"ca": path})})
+    if proxmox is not None and proxmox.ca:
+        path = _absolute(proxmox.ca, ("proxmox", "ca"), merged)
+        inventory = inventory.model_copy(update={"proxmox": proxmox.model_copy(update={"ca": path})})
+    addons = {name: _addon_with_paths(name, one, merged) for name, one in inventory.addons.items()}
+    return inventory.model_copy(update={"addons": addons}) if addons else inventory
+
+
+def _addon_with_paths(name: str, addon: AddonSettings, merged: Merged) -> AddonSettings:
+    given = {key: getattr(addon, key) for key in ("chart", "manifests")}
+    paths = {
+        key: _absolute(value, ("addons", name, key), merged)
+        for key, value in given.items()
+        if value and (key == "manifests" or value.startswith(("./", "../", "/", "~")))
+    }
+    return addon.model_copy(update=paths) if paths else addon
+
+
+def _absolute(text: str, path: Path, merged: Merged) -> str:
+    whole = os.path.expanduser(text)  # noqa: PTH111 - a user that does not exist is no error here
+    return os.path.normpath(merged.layer_of(path).folder.absolute() / whole)
 
 
 def _form(report: Report, merged: Merged) -> tuple[Inventory | None, list[Path]]:

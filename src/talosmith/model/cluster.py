@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from talosmith.model.providers import ProviderSection
-from talosmith.model.services import Image, Services
+from talosmith.model.services import AddonSettings, AddonStage, Image, Services
 from talosmith.model.settings import Bond, DiskSelector, KubernetesSettings, Route, TalosSettings, Volume
 from talosmith.model.values import IpAddress, IpNetwork
 from talosmith.model.versions import Version
@@ -117,6 +117,34 @@ class Endpoint:
         return f"https://{host}:{self.port}"
 
 
+@dataclass(frozen=True, slots=True)
+class ChartPin:
+    """A chart that is to be installed: `oci://…`, a name in a repository, or a path of this computer."""
+
+    source: str  # `oci://host/path`, URL of a repository, or an absolute path
+    version: str = ""  # empty for a path
+    name: str = ""  # in a repository
+    digest: str = ""  # of the archive, where the inventory pins it
+
+    @property
+    def is_local(self) -> bool:
+        return self.source.startswith("/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnabledAddon:
+    """An add-on of the inventory with its chart, namespace and order."""
+
+    name: str
+    settings: AddonSettings
+    reason: str  # which key of the inventory, or which other add-on, enables it
+    namespace: str
+    stage: AddonStage = "apps"
+    chart: ChartPin | None = None
+    manifests: str = ""  # absolute path
+    after: tuple[str, ...] = ()  # enabled add-ons that are installed first
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """The whole inventory, with every name, address, version and image known."""
@@ -131,6 +159,7 @@ class Cluster:
     services: Services
     kubernetes: KubernetesSettings
     talos: TalosSettings
+    addons: dict[str, EnabledAddon] = field(default_factory=dict)
     patches: tuple[Patch, ...] = ()  # for all nodes, before those of the roles and of single nodes
     role_patches: dict[Role, tuple[Patch, ...]] = field(default_factory=dict)
 

@@ -1,7 +1,4 @@
-"""Storage, gateways, DNS, load balancing, backups and the repository of a cluster.
-
-Read and checked with the inventory; nothing acts on them yet (`inventory/rules/not_built.py`).
-"""
+"""Add-ons, storage, gateways, DNS, load balancing, backups and the repository of a cluster."""
 
 from __future__ import annotations
 
@@ -29,15 +26,37 @@ class Image(Section):
     """host of the image factory"""
 
 
-class Addon(Section):
-    """Settings of one add-on."""
+AddonStage = Literal["cni", "cloud", "dns", "apps"]  # in the order in which they are installed
+
+
+def _sha256(value: str) -> str:
+    if not re.fullmatch(r"sha256:[0-9a-f]{64}", value):
+        raise wrong(f"`{value}` is not a digest", fix="sha256: and 64 hexadecimal digits, as in charts.lock")
+    return value
+
+
+class AddonSettings(Section):
+    """Settings of one add-on: of talosmith's own, or a chart or manifests of yours."""
 
     enabled: bool = True
-    version: str | None = None
-    """pinned version; talosmith's default if left out"""
+    chart: Annotated[str, Field(min_length=1)] | None = None
+    """`oci://host/path`, a chart's name in `repository`, or a folder or .tgz file of the inventory; talosmith's own
+    source if left out"""
+    repository: Annotated[str, Field(pattern=r"^https?://[^/\s@]+\S*$")] | None = None
+    """URL of the HTTP repository that has `chart`"""
+    version: Annotated[str, Field(min_length=1)] | None = None
+    """version of the chart; talosmith's pinned one if left out"""
+    digest: Annotated[str, AfterValidator(_sha256)] | None = None
+    """of the chart archive: another content is refused; charts.lock has it, too"""
+    manifests: Annotated[str, Field(min_length=1)] | None = None
+    """file or folder of Kubernetes manifests, or folder with a kustomization.yaml, instead of a chart"""
     namespace: Name | None = None
     values: dict[str, Any] = {}
-    """Helm values on top of talosmith's own"""
+    """Helm values on top of talosmith's own; `sops:…` and `env:…` are replaced by the secret"""
+    after: list[Name] = []
+    """add-ons that are installed first"""
+    stage: AddonStage | None = None
+    """cni, cloud, dns or apps: when an add-on of yours is installed; `cni` also switches Talos' own CNI off"""
 
 
 def _addon(value: Any) -> Any:
@@ -46,7 +65,15 @@ def _addon(value: Any) -> Any:
     return {"enabled": value} if isinstance(value, bool) else value
 
 
-Addons = dict[Name, Annotated[Addon, shorthand(_addon, bool | Addon | None)]]
+Addons = dict[Name, Annotated[AddonSettings, shorthand(_addon, bool | AddonSettings | None)]]
+
+
+class Charts(Section):
+    """Where charts are pulled from."""
+
+    mirrors: dict[Host, Annotated[str, Field(pattern=r"^(oci|https?)://[^\s@]+$")]] = {}
+    """host of a registry or repository -> address that is asked instead, such as `oci://registry.example.org/ghcr.io`;
+    the rest of the path is appended"""
 
 
 def _absolute_path(value: str) -> str:
@@ -182,6 +209,7 @@ class Services(Section):
 
     nfs: Nfs | None = None
     addons: Addons = {}
+    charts: Charts = Charts.model_construct()
     domain: DomainName | None = None
     gateways: Gateways | None = None
     dns: Dns = Dns.model_construct()

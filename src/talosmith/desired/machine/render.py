@@ -24,6 +24,7 @@ from talosmith.desired.config.patch.apply import Patch as ConfigPatch
 from talosmith.desired.config.prepared import Prepared, Rendered
 from talosmith.desired.config.problems import ConfigError
 from talosmith.desired.config.schema.contracts import Contract, contract_for
+from talosmith.desired.machine.addons import addon_documents
 from talosmith.desired.machine.node import image_of, node_documents, shared_documents
 from talosmith.desired.machine.variables import UnknownVariable, filler, speaks_of_nodes
 from talosmith.errors import Problem
@@ -80,7 +81,8 @@ class _RoleConfigs:
         self._later = patches[len(shared) :]
         documents = generate(role, _options(configs.cluster, configs.contract, first), configs.bundle)
         own = _overlay(shared_documents(configs.cluster, role, configs.contract), "inventory")
-        self._prepared = Prepared(documents, [own, *shared], mode=configs.mode, strict=configs.strict)
+        asked = [_overlay(needed, source) for source, needed in addon_documents(configs.cluster, role)]
+        self._prepared = Prepared(documents, [own, *asked, *shared], mode=configs.mode, strict=configs.strict)
 
     def render(self, node: Node) -> Rendered:
         fill = filler(self._cluster, node)

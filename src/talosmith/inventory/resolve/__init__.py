@@ -10,12 +10,13 @@ from talosmith.inventory.findings import Finding
 from talosmith.inventory.layouts import layout_of
 from talosmith.inventory.layouts.layout import Layout
 from talosmith.inventory.parse import Path
+from talosmith.inventory.resolve.addons import with_addons
 from talosmith.inventory.resolve.network import chosen_provider, resolve_endpoint, resolve_network
 from talosmith.inventory.resolve.nodes import Place, entries, resolve_nodes
 from talosmith.inventory.schema import GROUP, Inventory
 from talosmith.model.cluster import Cluster, Node, Patch, Role
 from talosmith.model.services import Services
-from talosmith.model.settings import Cni, KubernetesSettings
+from talosmith.model.settings import KubernetesSettings
 
 __all__ = [
     "GROUP",
@@ -71,30 +72,25 @@ def resolve(inventory: Inventory, patches: PatchSource) -> Resolved:
         network=network,
         provider=provider,
         nodes=nodes,
-        services=Services.model_construct(**{name: getattr(inventory, name) for name in Services.model_fields}),
+        services=Services.model_construct(
+            {*Services.model_fields} & inventory.model_fields_set,
+            **{name: getattr(inventory, name) for name in Services.model_fields},
+        ),
         kubernetes=_kubernetes(inventory, nodes),
         talos=inventory.talos,
         patches=patches("global", ("patches",), inventory.patches),
         role_patches={role: _role_patches(inventory, role, patches) for role in GROUP},
     )
-    return Resolved(cluster, inventory, tuple(place for _, place in placed))
+    return Resolved(with_addons(cluster), inventory, tuple(place for _, place in placed))
 
 
 def _kubernetes(inventory: Inventory, nodes: tuple[Node, ...]) -> KubernetesSettings:
-    """Unset values follow from the rest of the inventory."""
+    """Unset values follow from the rest of the inventory; `addons.py` sets those that follow from add-ons."""
     wanted = inventory.kubernetes
-    cilium = inventory.addons.get("cilium")
-    brings_network = cilium is not None and cilium.enabled
+    if wanted.schedule_on_controlplanes is not None:
+        return wanted
     no_workers = all(node.role == "controlplane" for node in nodes)
-    return wanted.model_copy(
-        update={
-            "cni": wanted.cni or Cni.model_construct(name="none" if brings_network else "flannel"),
-            "kube_proxy": wanted.kube_proxy if wanted.kube_proxy is not None else not brings_network,
-            "schedule_on_controlplanes": no_workers
-            if wanted.schedule_on_controlplanes is None
-            else wanted.schedule_on_controlplanes,
-        }
-    )
+    return wanted.model_copy(update={"schedule_on_controlplanes": no_workers})
 
 
 def _role_patches(inventory: Inventory, role: Role, patches: PatchSource) -> tuple[Patch, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from talosmith.inventory.findings import Finding
 from talosmith.inventory.resolve import Resolved
 from talosmith.inventory.rules import (
+    addons,
     addresses,
     identity,
     networks,
@@ -59,7 +60,10 @@ RULES: tuple[Rule, ...] = (
     services.bgp_timers_fit,
     services.gateways_are_complete,
     services.repository_host_is_known,
-    not_built.addons_are_known,
+    addons.addons_are_known,
+    addons.addons_are_complete,
+    addons.addons_are_possible,
+    addons.one_cni,
     not_built.keys_are_built,
 )
 
@@ -78,7 +82,7 @@ CERTAIN: frozenset[Rule] = frozenset(
         sizes.machines_can_boot,
         providers.one_provider,
         providers.provider_is_built,
-        not_built.addons_are_known,
+        addons.addons_are_known,
         not_built.keys_are_built,
         services.bgp_timers_fit,
     }
