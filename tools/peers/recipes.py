@@ -6,7 +6,7 @@ from tools.peers.bench_recipes import TOFU, TOFU_AWS, TOFU_LIBVIRT, TOFU_PROXMOX
 from tools.peers.helm_recipes import HELM
 from tools.peers.node_recipes import CNI, CONTAINERD, ETCD, KUBERNETES, MACHINED, NODE_SERVICES, RUNC
 from tools.peers.recipe import Recipe
-from tools.peers.tool_recipes import AGE, SOPS, TALHELPER, TALOSCTL
+from tools.peers.tool_recipes import AGE, KUSTOMIZE, SOPS, TALHELPER, TALOSCTL
 
 
 def _by_name(*recipes: Recipe) -> dict[str, Recipe]:
@@ -26,6 +26,7 @@ RECIPES = _by_name(
     ETCD,
     KUBERNETES,
     HELM,
+    KUSTOMIZE,
     TOFU,
     TOFU_PROXMOX,
     TOFU_LIBVIRT,

@@ -56,3 +56,13 @@ AGE = Recipe(
     says="1.3.2",
     ldflags="-X main.Version=v1.3.2",
 )
+
+KUSTOMIZE = Recipe(
+    name="kustomize",
+    module="sigs.k8s.io/kustomize/kustomize/v5",
+    version="v5.8.2",
+    binaries={"kustomize": "."},
+    check=("version",),
+    says="v5.8.2",
+    ldflags="-X sigs.k8s.io/kustomize/api/provenance.version=v5.8.2",
+)
