@@ -10,13 +10,15 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from talosmith.environment import for_children
 from talosmith.foreign_text import cleaned
-from talosmith.helm import manifests
+from talosmith.helm import manifests, volatile
 from talosmith.helm.capabilities import Capabilities
 from talosmith.helm.errors import ChartError
 from talosmith.helm.manifests import Hook
@@ -24,6 +26,7 @@ from talosmith.helm.render import Release, Rendered
 
 _SOURCE = re.compile(r"# Source: (\S+)\n")
 _DEADLINE = 120
+_ANOTHER_SECOND = 1.1  # `now` has to give another time
 
 
 def find() -> str | None:
@@ -40,7 +43,26 @@ def render(
     *,
     check_schema: bool = True,
 ) -> Rendered:
-    """What `helm template` makes of the chart."""
+    """What `helm template` makes of the chart; asked twice where templates name functions that make something up."""
+    question = (helm, files, release, values, cluster)
+    first = _render(*question, check_schema=check_schema)
+    if not volatile.mentioned(files):
+        return first
+    time.sleep(_ANOTHER_SECOND)
+    second = _render(*question, check_schema=False)
+    found = volatile.differences((*first.objects, *first.hooks), (*second.objects, *second.hooks))
+    return replace(first, volatile=found)
+
+
+def _render(
+    helm: str,
+    files: Mapping[str, bytes],
+    release: Release,
+    values: Mapping[str, Any],
+    cluster: Capabilities,
+    *,
+    check_schema: bool,
+) -> Rendered:
     with tempfile.TemporaryDirectory(prefix="talosmith-chart-") as scratch:
         for name, content in files.items():
             path = Path(scratch, "chart", name)

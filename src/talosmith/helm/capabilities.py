@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from talosmith.errors import UsageError
-from talosmith.helm.expressions import GoStruct
+from talosmith.helm.go_struct import GoStruct
 
 HELM_VERSION = "v4.3.1"  # whose behaviour is followed
 DEFAULT_KUBE_VERSION = "v1.37.0"

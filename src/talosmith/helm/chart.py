@@ -86,11 +86,20 @@ def digest(files: Mapping[str, bytes]) -> str:
     return total.hexdigest()
 
 
-def parse(files: Mapping[str, bytes]) -> Chart:
-    """The chart in these files."""
+def parse_metadata(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """What Chart.yaml says, as templates see it."""
+    return _metadata(_described(files))
+
+
+def _described(files: Mapping[str, bytes]) -> dict[str, Any]:
     if "Chart.yaml" not in files:
         raise ChartError("Chart.yaml file is missing")
-    described = _table(files["Chart.yaml"], "Chart.yaml")
+    return _table(files["Chart.yaml"], "Chart.yaml")
+
+
+def parse(files: Mapping[str, bytes]) -> Chart:
+    """The chart in these files."""
+    described = _described(files)
     metadata = _metadata(described)
     dependencies = described.get("dependencies")
     chart = Chart(metadata, {}, files.get("values.schema.json"), {}, {}, [], [])

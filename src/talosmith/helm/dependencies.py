@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from gotpl.funcs.sprig.semver import semver_compare_result
-from gotpl.runtime.results import unwrap_function_result
-
 from talosmith.helm.chart import Chart, Dependency, show_dependencies
 from talosmith.helm.errors import ChartError
+from talosmith.helm.ranges import in_range
 from talosmith.helm.values import coalesced, copied, merged, overlay
 
 
@@ -18,14 +16,6 @@ def process(chart: Chart, given: dict[str, Any]) -> None:
     _require_all(chart)
     _enable(chart, given, "")
     _import_values(chart)
-
-
-def in_range(constraint: str, version: str) -> bool:
-    """Whether a version is one of those that a constraint allows."""
-    try:
-        return bool(unwrap_function_result(semver_compare_result(constraint, version)))
-    except Exception:  # gotpl tells of a bad version or constraint in several ways
-        return False
 
 
 def _require_all(chart: Chart) -> None:

@@ -37,6 +37,10 @@ class Credentials:
         return "Basic " + base64.b64encode(pair.encode()).decode()
 
 
+class NoHttp(Temporary):
+    """The connection was accepted, but what came back is not HTTP, or nothing."""
+
+
 @dataclass(frozen=True)
 class Answer:
     status: int
@@ -87,6 +91,8 @@ class Client:
     def _once(self, url: str, limit: int, headers: dict[str, str]) -> Answer:
         request = urllib.request.Request(url, headers={"User-Agent": "talosmith", **headers})  # noqa: S310
         handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
+        if is_loopback(urlsplit(url).netloc):
+            handlers.append(urllib.request.ProxyHandler({}))  # a proxy has another loopback
         if self.tls is not None:
             handlers.append(urllib.request.HTTPSHandler(context=self.tls))
         opener = urllib.request.build_opener(*handlers)
@@ -103,7 +109,8 @@ class Client:
                     f"{_shown(url)}: its certificate is not trusted: {reason.verify_message}",
                     hint="Add its authority to the trusted ones, e.g. by SSL_CERT_FILE.",
                 ) from None
-            raise Temporary(f"{_shown(url)} cannot be reached: {reason}") from None
+            no_http = isinstance(reason, http.client.HTTPException | ConnectionResetError | BrokenPipeError)
+            raise (NoHttp if no_http else Temporary)(f"{_shown(url)} cannot be reached: {reason}") from None
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -147,7 +154,8 @@ def refused(url: str, status: int) -> Permanent:
         403: "Check what these credentials may read.",
         404: "Check the name and the version.",
     }
-    return Permanent(f"{_shown(url)} {words.get(status, f'answers {status}')}", hint=hints.get(status, ""))
+    said = f"{words[status]} (HTTP {status})" if status in words else f"answers HTTP {status}"
+    return Permanent(f"{_shown(url)} {said}", hint=hints.get(status, ""))
 
 
 def _shown(url: str) -> str:

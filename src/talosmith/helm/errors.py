@@ -9,6 +9,20 @@ class ChartError(Permanent):
     """A chart cannot be read, or its values are not what it asks for."""
 
 
+class DigestDiffers(ChartError):
+    """An archive is not the one that a lock or an inventory names."""
+
+    def __init__(self, where: str, *, expected: str, found: str, manifest: str = "") -> None:
+        super().__init__(f"{where} has the digest {found}, not {expected}")
+        self.expected = expected
+        self.found = found
+        self.manifest = manifest  # digest of the registry's manifest, which `helm push` prints
+
+
+class VersionMissing(ChartError):
+    """A repository has the chart, but not this version of it."""
+
+
 class TemplateError(ChartError):
     """A template does not parse, or stops with an error."""
 

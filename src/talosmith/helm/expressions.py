@@ -10,17 +10,12 @@ from typing import Any
 from gotpl.funcs.sprig.dates import date
 
 from talosmith.helm.errors import TemplateError
+from talosmith.helm.go_struct import GoStruct
 from talosmith.helm.go_text import formatted
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 Expression = Callable[[Any, list[Any]], Any]
-
-
-class GoStruct:
-    """A value whose fields and methods templates may use: those that it names, and no others."""
-
-    go_names: frozenset[str] = frozenset()
 
 
 def follow(place: int | None, names: tuple[str, ...]) -> Expression:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from posixpath import basename
 
-from talosmith.helm.expressions import GoStruct
+from talosmith.helm.go_struct import GoStruct
 from talosmith.yaml.kubernetes_out import to_yaml
 
 

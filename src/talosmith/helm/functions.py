@@ -17,6 +17,7 @@ from gotpl.funcs.sprig import text_func_map
 from gotpl.funcs.sprig.defaults import must_to_json
 from gotpl.runtime.results import FunctionResult, unwrap_function_result
 
+from talosmith.helm import volatile
 from talosmith.helm.builtins import BUILTINS
 from talosmith.helm.durations import FUNCTIONS as DURATIONS
 from talosmith.helm.errors import ChartError
@@ -307,4 +308,5 @@ def function_map() -> Mapping[str, Callable[..., Any]]:
         "mustDeepCopy": deep_copy,
         "getHostByName": lambda name: "",  # rendering asks no name server either
     }
-    return {**BUILTINS, **DURATIONS, **{name: _plain(function) for name, function in sprig.items()}, **own}
+    every = {**BUILTINS, **DURATIONS, **{name: _plain(function) for name, function in sprig.items()}, **own}
+    return every | {name: volatile.watched(name, every[name]) for name in volatile.FUNCTIONS}

@@ -10,6 +10,7 @@ from typing import Any
 from talosmith.helm import yaml_in
 from talosmith.helm.errors import ChartError
 
+MAX_OBJECTS = 5_000  # of one chart
 _SEPARATOR = re.compile(r"^---[ \t]*", re.MULTILINE)
 _ANNOTATION = "helm.sh/hook"
 _EVENTS = {
@@ -66,6 +67,8 @@ def sort(rendered: Mapping[str, str]) -> tuple[list[RenderedObject], list[Hook]]
     for source in sorted(rendered):
         for text in split(rendered[source]):
             one = parse(source, text)
+            if len(objects) + len(hooks) >= MAX_OBJECTS:
+                raise ChartError(f"{source}: the chart renders more than {MAX_OBJECTS:,} objects")
             if isinstance(one, Hook):
                 hooks.append(one)
             elif one is not None and one.content:  # a comment alone is no object
@@ -81,6 +84,8 @@ def objects_of(sources: Iterable[tuple[str, bytes]]) -> list[RenderedObject]:
             one = parse(source, text)
             if one is not None and one.content:
                 found.append(one)
+            if len(found) > MAX_OBJECTS:
+                raise ChartError(f"{source}: the chart has more than {MAX_OBJECTS:,} objects in crds/ folders")
     return found
 
 

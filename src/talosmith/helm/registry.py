@@ -6,23 +6,33 @@ import json
 import re
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from talosmith.errors import Permanent
 from talosmith.helm.archive import MAX_ARCHIVE
-from talosmith.helm.dependencies import in_range
-from talosmith.helm.download import Answer, Client, is_loopback, refused
-from talosmith.helm.errors import ChartError
-from talosmith.helm.repository import newest_first
-from talosmith.helm.store import Store, verified
+from talosmith.helm.download import Client, refused
+from talosmith.helm.errors import ChartError, DigestDiffers, VersionMissing
+from talosmith.helm.registry_session import Session
+from talosmith.helm.store import Store, digest_of, verified
+from talosmith.helm.versions import choose, is_exact, near
 
 MAX_MANIFEST = 4 << 20
+_TAG_PAGES = 50
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _CHART = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 _REFERENCE = re.compile(
     r"oci://([^/@]+)/([a-z0-9][a-z0-9._/-]*)(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?"
 )
-_PARAMETER = re.compile(r'([a-z_]+)="([^"]*)"')
+_NEXT_PAGE = re.compile(r'<([^>]+)>;\s*rel="?next"?')
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """An archive as it came from a registry or repository."""
+
+    version: str
+    digest: str
+    content: bytes
 
 
 @dataclass(frozen=True)
@@ -43,120 +53,101 @@ class Reference:
         return cls(host, path, tag or version.replace("+", "_"), digest or "")
 
 
-@dataclass
-class _Session:
-    """Speaks to one repository of a registry; keeps the login that it was asked for."""
-
-    reference: Reference
-    client: Client
-    login: str = ""
-
-    @property
-    def base(self) -> str:
-        scheme = "http" if is_loopback(self.reference.host) else "https"
-        return f"{scheme}://{self.reference.host}/v2/{self.reference.path}"
-
-    def get(self, path: str, limit: int, accept: str = "*/*") -> Answer:
-        url = f"{self.base}/{path}"
-        answer = self._ask(url, limit, accept)
-        if answer.status == 401:
-            self.login = self._log_in(url, answer.headers.get("www-authenticate", ""))
-            answer = self._ask(url, limit, accept)
-        if answer.status != 200:
-            raise refused(url, answer.status)
-        return answer
-
-    def _ask(self, url: str, limit: int, accept: str) -> Answer:
-        headers = {"Accept": accept}
-        if self.login:
-            headers["Authorization"] = self.login
-        return self.client.get(url, limit=limit, headers=headers)
-
-    def _log_in(self, url: str, challenge: str) -> str:
-        """Answers the registry's challenge: by the login itself, or by a token fetched with it."""
-        scheme, _, rest = challenge.partition(" ")
-        known = self.client.of_host(url)
-        if scheme.lower() == "basic":
-            if known is None:
-                raise refused(url, 401)
-            return known.header()
-        parameters = dict(_PARAMETER.findall(rest))
-        realm = parameters.get("realm", "")
-        if scheme.lower() != "bearer" or urlsplit(realm).scheme not in ("http", "https"):
-            raise Permanent(f"{self.reference.host} asks for a login in an unknown way: {scheme or 'nothing said'}")
-        if urlsplit(realm).scheme == "http" and not is_loopback(urlsplit(realm).netloc):
-            raise Permanent(f"{self.reference.host} wants the login sent to {realm} without TLS; that is not done")
-        asked = {
-            "service": parameters.get("service", ""),
-            "scope": parameters.get("scope") or f"repository:{self.reference.path}:pull",
-        }
-        separator = "&" if "?" in realm else "?"
-        answer = self.client.get(
-            f"{realm}{separator}{urlencode(asked)}",
-            limit=1 << 20,
-            headers={"Authorization": known.header()} if known else {},
-        )
-        if answer.status != 200:
-            raise refused(realm, answer.status)
-        try:
-            given = json.loads(answer.body)
-            token = given.get("token") or given.get("access_token")
-        except (ValueError, AttributeError):
-            token = None
-        if not token:
-            raise Permanent(f"{realm} gave no token")
-        return f"Bearer {token}"
+def pull(text: str, version: str, client: Client, store: Store, *, expected: str = "") -> Pulled:
+    """The archive of a chart; refused if its digest is not the expected one."""
+    reference = Reference.parse(text, version if is_exact(version) else "")
+    session = Session(reference.host, reference.path, client)
+    tag = reference.tag or ("" if reference.digest else _newest(session, text, version))
+    content = _manifest(session, text, reference.digest, tag, store)
+    digest, size = _layer(content, text)
+    if expected and digest != expected:
+        raise DigestDiffers(text, expected=expected, found=digest, manifest=digest_of(content))
+    archive = store.get(digest)
+    if archive is None:
+        if size > MAX_ARCHIVE:
+            raise ChartError(f"{text} has {size} bytes; a chart archive has {MAX_ARCHIVE} at most")
+        archive = session.get(f"blobs/{digest}", MAX_ARCHIVE).body
+        verified(archive, digest, where=f"{text} (the archive)")
+        store.put(archive)
+    return Pulled(tag.replace("_", "+") or version, digest, archive)
 
 
 def fetch(text: str, version: str, client: Client, store: Store) -> bytes:
     """The archive of a chart; with a digest in the reference nothing is asked of the registry twice."""
-    reference = Reference.parse(text, "" if _is_range(version) else version)
-    session = _Session(reference, client)
-    manifest = _manifest(session, version, store)
-    layers = [one for one in manifest.get("layers") or [] if one.get("mediaType") == _CHART]
-    if len(layers) != 1:
-        raise ChartError(f"{text} is no chart: it has {len(layers)} layers of the type of charts")
-    digest = str(layers[0].get("digest"))
-    kept = store.get(digest)
-    if kept is not None:
-        return kept
-    content = session.get(f"blobs/{digest}", MAX_ARCHIVE).body
-    verified(content, digest, where=f"{text} (the archive)")
-    store.put(content)
-    return content
+    return pull(text, version, client, store).content
 
 
-def _manifest(session: _Session, version: str, store: Store) -> dict[str, Any]:
-    reference = session.reference
-    content = store.get(reference.digest) if reference.digest else None
-    if content is None:
-        wanted = reference.digest or reference.tag or _newest(session, version)
-        content = session.get(f"manifests/{wanted}", MAX_MANIFEST, _MANIFEST).body
-        if reference.digest:
-            verified(content, reference.digest, where=f"{reference.host}/{reference.path} (the manifest)")
-            store.put(content)
+def _manifest(session: Session, text: str, digest: str, tag: str, store: Store) -> bytes:
+    content = store.get(digest) if digest else None
+    if content is not None:
+        return content
+    wanted = digest or tag
+    answer = session.ask(f"manifests/{wanted}", MAX_MANIFEST, _MANIFEST)
+    if answer.status == 404:
+        raise _no_version(session, text, wanted)
+    if answer.status != 200:
+        raise refused(session.url(f"manifests/{wanted}"), answer.status)
+    if digest:
+        verified(answer.body, digest, where=f"{text} (the manifest)")
+        store.put(answer.body)
+    return answer.body
+
+
+def _layer(manifest: bytes, text: str) -> tuple[str, int]:
+    """Digest and size of the archive."""
     try:
-        manifest = json.loads(content)
-    except ValueError:
-        manifest = None
-    if not isinstance(manifest, dict):
-        raise ChartError(f"{reference.host}/{reference.path}: its manifest is no JSON object")
-    return manifest
+        content = json.loads(manifest)
+        found: list[dict[str, Any]] = [one for one in content.get("layers") or [] if one.get("mediaType") == _CHART]
+        if len(found) == 1:
+            return str(found[0]["digest"]), int(found[0].get("size") or 0)
+    except (ValueError, AttributeError, TypeError, KeyError):
+        raise ChartError(f"{text}: its manifest is no JSON object of the kind that registries have") from None
+    raise ChartError(f"{text} is no chart: it has {len(found)} layers of the type of charts")
 
 
-def _is_range(version: str) -> bool:
-    return re.search(r"[<>=~^*|, xX]", version) is not None
-
-
-def _newest(session: _Session, version: str) -> str:
+def _newest(session: Session, text: str, version: str) -> str:
     """The tag of the newest version that fits; a plus sign cannot stand in a tag and is an underscore there."""
-    listed = json.loads(session.get("tags/list", MAX_MANIFEST).body).get("tags") or []
-    versions: dict[str, str] = {tag.replace("_", "+"): tag for tag in listed}
-    fitting = [one for one in versions if newest_first(one) != (-1,) and _fits(one, version)]
-    if not fitting:
-        raise ChartError(f"{session.reference.host}/{session.reference.path} has no version {version or 'at all'}")
-    return versions[max(fitting, key=newest_first)]
+    versions = _versions(session)
+    found = choose(versions, version)
+    if found is None:
+        raise _missing(text, version, list(versions))
+    return versions[found]
 
 
-def _fits(candidate: str, wanted: str) -> bool:
-    return in_range(wanted, candidate) if wanted else "-" not in candidate
+def _no_version(session: Session, text: str, wanted: str) -> Permanent:
+    """The error of a manifest that does not exist: the chart may exist in other versions."""
+    try:
+        known = list(_versions(session))
+    except Permanent:
+        known = []
+    if not known:
+        return ChartError(f"{text} does not exist (HTTP 404 from {session.host})", hint="Check the chart's path.")
+    return _missing(text, wanted.replace("_", "+"), known)
+
+
+def _missing(text: str, version: str, known: list[str]) -> VersionMissing:
+    around = near(known, version)
+    return VersionMissing(
+        f"{text} has no version {version or 'without a pre-release mark'}"
+        + (f"; versions near it: {', '.join(around)}" if around else ""),
+        hint="Choose a version that exists.",
+    )
+
+
+def _versions(session: Session) -> dict[str, str]:
+    """Every version, and its tag; registries hand out long lists in pages."""
+    found: dict[str, str] = {}
+    path = "tags/list"
+    for _ in range(_TAG_PAGES):
+        answer = session.get(path, MAX_MANIFEST)
+        try:
+            tags = json.loads(answer.body).get("tags") or []
+            found |= {str(tag).replace("_", "+"): str(tag) for tag in tags}
+        except (ValueError, AttributeError, TypeError):
+            raise ChartError(f"{session.url(path)} is no list of tags") from None
+        following = _NEXT_PAGE.search(answer.headers.get("link", ""))
+        if following is None:
+            break
+        query = urlsplit(urljoin(session.url(path), following[1])).query
+        path = f"tags/list?{query}"
+    return found

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from posixpath import basename
 from typing import Any
 
-from talosmith.helm import dependencies, manifests
+from talosmith.helm import dependencies, manifests, volatile
 from talosmith.helm.capabilities import Capabilities
 from talosmith.helm.chart import Chart, parse
 from talosmith.helm.compile import Compiler
@@ -18,9 +18,11 @@ from talosmith.helm.errors import ChartError, TemplateError
 from talosmith.helm.files import Files
 from talosmith.helm.functions import function_map
 from talosmith.helm.manifests import Hook, RenderedObject
+from talosmith.helm.ranges import in_range
 from talosmith.helm.schema import check
 from talosmith.helm.scope import Program, Scope, add
 from talosmith.helm.values import coalesced
+from talosmith.helm.volatile import Volatile
 
 _NOTES = "NOTES.txt"
 _MOST_PROGRAMS = 5000
@@ -62,6 +64,7 @@ class Rendered:
     crds: tuple[RenderedObject, ...]  # of crds/ folders; Helm creates them first, and never changes them later
     renderer: str = "talosmith"
     note: str = ""  # why it was another renderer
+    volatile: Volatile = field(default_factory=dict)  # fields that differ from one rendering to the next
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def render_files(
     if chart.is_library:
         raise ChartError(f"chart {chart.name} is a library: it is for other charts, and renders nothing")
     wanted = str(chart.metadata["KubeVersion"])
-    if wanted and not dependencies.in_range(wanted, str(cluster.KubeVersion)):
+    if wanted and not in_range(wanted, str(cluster.KubeVersion)):
         raise ChartError(
             f"chart {chart.name} {chart.version} requires kubeVersion {wanted}, "
             f"which Kubernetes {cluster.KubeVersion.Version} is not"
@@ -95,10 +98,27 @@ def render_files(
     final = coalesced(chart, given)
     if check_schema:
         check(chart, final)
-    with _deep_nesting():
-        rendered = _run(_collect(chart, final, release.as_table(), cluster))
+    with volatile.watching() as made_up:
+        rendered = _texts(chart, final, release, cluster)
     objects, hooks = manifests.sort(rendered)
-    return Rendered(tuple(objects), tuple(hooks), tuple(manifests.objects_of(chart.crds())))
+    found: Volatile = {}
+    if made_up():
+        with volatile.watching(later=True):
+            again = _texts(chart, coalesced(chart, given), release, cluster)
+        found = _volatile((*objects, *hooks), rendered, again)
+    return Rendered(tuple(objects), tuple(hooks), tuple(manifests.objects_of(chart.crds())), volatile=found)
+
+
+def _texts(chart: Chart, values: dict[str, Any], release: Release, cluster: Capabilities) -> dict[str, str]:
+    with _deep_nesting():
+        return _run(_collect(chart, values, release.as_table(), cluster))
+
+
+def _volatile(objects: tuple[RenderedObject, ...], first: dict[str, str], second: dict[str, str]) -> Volatile:
+    """Only templates whose text differs are read once more."""
+    differing = {source: text for source, text in second.items() if first.get(source) != text}
+    again, hooks_again = manifests.sort(differing)
+    return volatile.differences((one for one in objects if one.source in differing), (*again, *hooks_again))
 
 
 @contextmanager

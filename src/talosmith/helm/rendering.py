@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from talosmith.helm.render import Release, Rendered, render_files
 from talosmith.helm.sources import ChartSource, fetch
 from talosmith.helm.store import Store, default_folder
 
-_FORMAT = 1  # of what is kept; a new one leaves the old behind
+_FORMAT = 2  # of what is kept; a new one leaves the old behind
 _KEPT = 32
 _memory: OrderedDict[str, bytes] = OrderedDict()
 
@@ -45,14 +45,37 @@ def render(
     Several values are laid over each other, later ones win; overrides come last. With `fall_back`, a `helm` on PATH
     renders what our renderer stops at; the result then says so in `renderer` and `note`.
     """
-    cluster = cluster or capabilities()
     store = store or Store(default_folder())
     files = fetch(source, client or Client(), store)
-    given = _together(values, overrides)
-    key = _key(digest(files), release, given, cluster, check_schema)
+    return render_known(
+        digest(files),
+        lambda: files,
+        release,
+        together(values, overrides),
+        cluster=cluster or capabilities(),
+        store=store,
+        check_schema=check_schema,
+        fall_back=fall_back,
+    )
+
+
+def render_known(
+    chart: str,
+    load: Callable[[], Mapping[str, bytes]],
+    release: Release,
+    given: dict[str, Any],
+    *,
+    cluster: Capabilities,
+    store: Store,
+    check_schema: bool = True,
+    fall_back: bool = False,
+) -> Rendered:
+    """The objects of a release of the chart with this digest; its files are loaded only if they are needed."""
+    key = _key(chart, release, given, cluster, check_schema)
     kept = _kept(key, store)
     if kept is not None:
         return kept
+    files = load()
     try:
         rendered = render_files(files, release, given, cluster, check_schema=check_schema)
     except ChartError as problem:
@@ -68,7 +91,7 @@ def render(
     return rendered
 
 
-def _together(
+def together(
     values: Mapping[str, Any] | Iterable[Mapping[str, Any]], overrides: Iterable[Override]
 ) -> dict[str, Any]:
     given: dict[str, Any] = {}
@@ -104,6 +127,7 @@ def _kept(key: str, store: Store) -> Rendered | None:
             crds=tuple(RenderedObject(**one) for one in kept["crds"]),
             renderer=kept["renderer"],
             note=kept["note"],
+            volatile={tuple(one): tuple(map(tuple, paths)) for one, paths in kept["volatile"]},
         )
     except (ValueError, TypeError, KeyError):  # damaged: as good as none
         return None
@@ -117,6 +141,7 @@ def _keep(key: str, rendered: Rendered, store: Store) -> None:
             "crds": [vars(one) for one in rendered.crds],
             "renderer": rendered.renderer,
             "note": rendered.note,
+            "volatile": list(rendered.volatile.items()),
         }
     ).encode()
     _memory[key] = content

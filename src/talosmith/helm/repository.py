@@ -4,72 +4,101 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from talosmith.errors import Permanent
 from talosmith.helm import yaml_in
 from talosmith.helm.archive import MAX_ARCHIVE
-from talosmith.helm.dependencies import in_range
 from talosmith.helm.download import Client, refused
-from talosmith.helm.errors import ChartError
-from talosmith.helm.store import Store, verified
+from talosmith.helm.errors import ChartError, DigestDiffers, VersionMissing
+from talosmith.helm.registry import Pulled
+from talosmith.helm.store import Store, digest_of, verified
+from talosmith.helm.versions import choose, near
 
 MAX_INDEX = 64 << 20
-_SEMVER = re.compile(r"v?([0-9]+)\.([0-9]+)\.([0-9]+)(?:-([0-9A-Za-z.-]+))?(?:\+.*)?")
+_OTHER_KEY = re.compile(r"^(?:  )?[^\s-]", re.MULTILINE)
+
+
+class Indexes:
+    """Reads each repository's index once, for all threads."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str | Exception] = {}
+        self._busy: dict[str, threading.Lock] = {}
+        self._own = threading.Lock()
+
+    def text(self, base: str, client: Client) -> str:
+        with self._own:
+            busy = self._busy.setdefault(base, threading.Lock())
+        with busy:
+            if base not in self._known:
+                try:
+                    content = _get(urljoin(base, "index.yaml"), client, base, MAX_INDEX)
+                    self._known[base] = content.decode(errors="replace")
+                except Exception as problem:
+                    self._known[base] = problem
+            known = self._known[base]
+        if isinstance(known, Exception):
+            raise known
+        return known
+
+
+def pull(
+    url: str,
+    name: str,
+    version: str,
+    client: Client,
+    store: Store,
+    *,
+    expected: str = "",
+    indexes: Indexes | None = None,
+    mirrored: Callable[[str], str] = str,
+) -> Pulled:
+    """The archive of a chart; refused if its digest is not the expected one.
+
+    The version may be a range; none at all means the newest that is no pre-release. `mirrored` says where an address
+    in the index is asked instead.
+    """
+    base = url.rstrip("/") + "/"
+    entry = _choose(_entries((indexes or Indexes()).text(base, client), name, url), name, version, url)
+    found, digest = str(entry["version"]), _digest(entry)
+    if expected and digest and digest != expected:
+        raise DigestDiffers(f"{name} {found} of {url}", expected=expected, found=digest)
+    archive = store.get(digest or expected) if digest or expected else None
+    if archive is not None:
+        return Pulled(found, digest or expected, archive)
+    urls = entry.get("urls") or []
+    if not urls:
+        raise ChartError(f"{url} names no address for {name} {found}")
+    target = mirrored(urljoin(base, str(urls[0])))
+    archive = _get(target, client, base, MAX_ARCHIVE)
+    if digest:
+        verified(archive, digest, where=target)
+    elif expected and digest_of(archive) != expected:
+        raise DigestDiffers(target, expected=expected, found=digest_of(archive))
+    return Pulled(found, store.put(archive), archive)
 
 
 def fetch(url: str, name: str, version: str, client: Client, store: Store) -> bytes:
-    """The archive of a chart. The version may be a range; none at all means the newest that is no pre-release."""
-    base = url.rstrip("/") + "/"
-    entry = choose(_index(base, client), name, version, where=url)
-    digest = _digest(entry)
-    if digest and (kept := store.get(digest)) is not None:
-        return kept
-    urls = entry.get("urls") or []
-    if not urls:
-        raise ChartError(f"{url} names no address for {name} {entry.get('version')}")
-    target = urljoin(base, str(urls[0]))
-    content = _get(target, client, base, MAX_ARCHIVE)
-    if digest:
-        verified(content, digest, where=target)
-    store.put(content)
-    return content
+    """The archive of a chart."""
+    return pull(url, name, version, client, store).content
 
 
-def choose(index: Mapping[str, Any], name: str, version: str, *, where: str) -> Mapping[str, Any]:
+def _choose(entries: list[Mapping[str, Any]], name: str, version: str, where: str) -> Mapping[str, Any]:
     """The entry of the newest version that fits."""
-    entries = (index.get("entries") or {}).get(name)
-    if not isinstance(entries, list) or not entries:
-        raise ChartError(f"{where} has no chart {name!r}", hint="`entries` of its index.yaml lists what it has.")
-    fitting = [one for one in entries if isinstance(one, dict) and _fits(str(one.get("version") or ""), version)]
-    if not fitting:
-        known = ", ".join(str(one.get("version")) for one in entries[:5] if isinstance(one, dict))
-        raise ChartError(
-            f"{where} has no version {version or 'without a pre-release mark'} of {name}; it has {known} …"
-        )
-    return max(fitting, key=lambda one: newest_first(str(one["version"])))
-
-
-def newest_first(version: str) -> tuple[Any, ...]:
-    """Sorts versions: a pre-release comes before its release, its numbers count as numbers."""
-    match = _SEMVER.fullmatch(version)
-    if match is None:
-        return (-1,)
-    numbers = tuple(int(part) for part in match.groups()[:3])
-    if match[4] is None:
-        return (*numbers, 1, ())
-    parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in match[4].split("."))
-    return (*numbers, 0, parts)
-
-
-def _fits(candidate: str, wanted: str) -> bool:
-    if candidate == wanted:
-        return True
-    if _SEMVER.fullmatch(candidate) is None:
-        return False
-    return in_range(wanted, candidate) if wanted else "-" not in candidate
+    by_version: dict[str, Mapping[str, Any]] = {str(one.get("version") or ""): one for one in reversed(entries)}
+    found = choose(by_version, version)
+    if found is not None:
+        return by_version[found]
+    around = near(by_version, version)
+    raise VersionMissing(
+        f"{where} has no version {version or 'without a pre-release mark'} of {name}"
+        + (f"; versions near it: {', '.join(around)}" if around else ""),
+        hint="Choose a version that exists.",
+    )
 
 
 def _digest(entry: Mapping[str, Any]) -> str:
@@ -77,16 +106,32 @@ def _digest(entry: Mapping[str, Any]) -> str:
     return digest if not digest or ":" in digest else f"sha256:{digest}"
 
 
-def _index(base: str, client: Client) -> Mapping[str, Any]:
-    where = urljoin(base, "index.yaml")
-    text = _get(where, client, base, MAX_INDEX).decode(errors="replace")
+def _entries(text: str, name: str, where: str) -> list[Mapping[str, Any]]:
+    index = _read(_part(text, name) or text, where)
+    entries = (index.get("entries") or {}).get(name)
+    if not isinstance(entries, list) or not entries:
+        raise ChartError(f"{where} has no chart {name!r}", hint="`entries` of its index.yaml lists what it has.")
+    return [one for one in entries if isinstance(one, dict)]
+
+
+def _read(text: str, where: str) -> dict[str, Any]:
     try:
         index = json.loads(text) if text.lstrip().startswith("{") else yaml_in.load(text, whole_numbers=True)
     except (ValueError, ChartError) as problem:
-        raise ChartError(f"{where} cannot be read: {problem}") from None
-    if not isinstance(index, dict):
-        raise ChartError(f"{where} is no index of charts")
+        raise ChartError(f"the index.yaml of {where} cannot be read: {problem}") from None
+    if not isinstance(index, dict) or not isinstance(index.get("entries") or {}, dict):
+        raise ChartError(f"the index.yaml of {where} is no index of charts")
     return index
+
+
+def _part(text: str, name: str) -> str:
+    """The lines of one chart, where an index is laid out as Helm does it: an index may have tens of megabytes."""
+    begin = text.find("\nentries:\n")
+    start = text.find(f"\n  {name}:\n", begin + 1)
+    if begin < 0 or start < 0 or "&" in text:  # an anchor may be anywhere
+        return ""
+    following = _OTHER_KEY.search(text, start + 1 + len(f"  {name}:\n"))
+    return "entries:\n" + text[start + 1 : following.start() if following else len(text)]
 
 
 def _get(url: str, client: Client, base: str, limit: int) -> bytes:
