@@ -5,13 +5,16 @@ Read here, so that operations stay pure.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from talosmith.engine.journal import names_with_runs
+from talosmith.errors import Temporary
 from talosmith.observed.former_names import former_machines, names_of
 from talosmith.observed.reach import Reach
-from talosmith.observed.world import Observed, ResourceSeen, ResourcesSeen
+from talosmith.observed.world import Observed, ResourceSeen, ResourcesSeen, Unknown
 from talosmith.operations.operation import Facts, FormerCluster, Options
 from talosmith.plan.step import Plan
 from talosmith.providers.base import Billed, HasLeftovers, capabilities
@@ -24,6 +27,7 @@ from talosmith.steps.files import (
     kubeconfig_serves,
     talosconfig_serves,
 )
+from talosmith.tasks import in_thread
 from talosmith.waiting import retried
 
 if TYPE_CHECKING:
@@ -87,6 +91,36 @@ async def _former(session: Session, observed: Observed) -> tuple[FormerCluster, 
         )
         for name in sorted({*machines, *traces} - names_of(desired))
     )
+
+
+def addon_options(options: Any) -> dict[str, tuple[str, ...]]:
+    """What of an operation's options changes how add-ons are compared."""
+    from talosmith.operations.addons import kinds_to_delete
+
+    return {"take_over": options.take_over, "delete": kinds_to_delete(options)}
+
+
+async def with_addons(
+    session: Session, observed: Observed, take_over: Sequence[str], delete: Sequence[str]
+) -> Observed:
+    """With the add-ons compared: None where there is no cluster to ask, `Unknown` where it does not answer."""
+    desired = session.desired
+    if session.addon_sources is None and desired.cluster.addons:
+        from talosmith.addon_sources import read_sources
+
+        session.addon_sources = await in_thread(partial(read_sources, session.cluster, session.folder))
+        desired.use_addons(session.addon_sources, session.secrets)
+        await in_thread(lambda: desired.addons)
+    if not isinstance(observed.kubernetes, Mapping):
+        return replace(observed, addons=observed.kubernetes)
+    from talosmith.observed.addons import look_at_addons
+
+    try:
+        async with session.kube_at(Reach(session.cluster, observed.machines).kubernetes_hosts) as kube:
+            seen = await look_at_addons(kube, desired.addons, take_over=take_over, delete=delete)
+    except Temporary as wrong:
+        return replace(observed, addons=Unknown(str(wrong)))
+    return replace(observed, addons=seen)
 
 
 async def with_evictions(session: Session, plan: Plan[Context], observed: Observed) -> Plan[Context]:

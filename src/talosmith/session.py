@@ -42,6 +42,7 @@ from talosmith.talos import Limits, MaintenanceClient, TalosClient
 from talosmith.waiting import between_looks, limited
 
 if TYPE_CHECKING:  # what only some commands need is imported by them: the rest asks its first question sooner
+    from talosmith.desired.addons import AddonSources
     from talosmith.engine.holder import Holder
     from talosmith.engine.lock import ClusterLock
     from talosmith.engine.runner import Outcome
@@ -66,6 +67,7 @@ class Session:
         self.desired = Desired(cluster, secrets.bundle)
         self.new_secrets = new_secrets  # made in memory, not kept yet
         self.observed: Observed | None = None
+        self.addon_sources: AddonSources | None = None  # read when add-ons are first asked for
         self.warnings: tuple[Problem, ...] = ()  # of the inventory
         self._secrets = secrets
         self._stack = AsyncExitStack()
@@ -150,15 +152,26 @@ class Session:
         """What the operation `name`, a module of `talosmith.operations`, would do now; `options` are its own."""
         observed = await self.observe()
         from talosmith.operations.operation import operation
-        from talosmith.plan_facts import facts_for, with_evictions, with_leftovers
+        from talosmith.plan_facts import addon_options, facts_for, with_evictions, with_leftovers
 
         chosen = operation(name).OPTIONS(selection=selection or Selection(), **options)
         _check_targets(chosen.selection, observed)
+        if chosen.installs_addons:
+            observed = await self.with_addons(observed, **addon_options(chosen))
         if chosen.deletes_resources:
             observed = self.observed = await with_leftovers(self, observed)
         facts = await facts_for(self, observed, chosen)
         plan = operation(name).build(self.desired, observed, chosen, facts)
         return self._timed(await with_evictions(self, plan, observed))
+
+    async def with_addons(
+        self, observed: Observed, *, take_over: Sequence[str] = (), delete: Sequence[str] = ()
+    ) -> Observed:
+        """With the add-ons of the inventory rendered, and compared with what the cluster has."""
+        from talosmith.plan_facts import with_addons
+
+        self.observed = await with_addons(self, observed, take_over, delete)
+        return self.observed
 
     async def config_differences(self, names: Sequence[str] = ()) -> tuple[ConfigDifference, ...]:
         """How the machine configs of these nodes, or of all, differ from the inventory now."""
@@ -332,6 +345,10 @@ class Session:
             raise PlanBlocked(f"plan is blocked: {'; '.join(map(str, plan.blocked))}", hint="see `talosmith plan`")
         if self.new_secrets:
             create_secrets(self.folder, self.desired.bundle)
+        if self.addon_sources is not None:
+            from talosmith.addon_sources import write_lock
+
+            write_lock(self.addon_sources, self.folder)
             self.new_secrets = False
         with Journal(self.state_folder, write=True) as journal:
             events = Events(journal.listener, *listeners)

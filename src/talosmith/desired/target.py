@@ -8,12 +8,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from talosmith.desired.bundle import Bundle
+from talosmith.desired.secrets_file import Secrets
 from talosmith.model.cluster import Cluster, Node
 from talosmith.model.machines import MachineSpec, Owner
 from talosmith.model.secret import Secret
+
+if TYPE_CHECKING:
+    from talosmith.desired.addons import AddonProblem, AddonSources, DesiredAddon
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +67,36 @@ class Desired:
         self.cluster = cluster
         self.bundle = bundle
         self.owner = owner_of(cluster, bundle)
+        self._sources: tuple[AddonSources, Secrets] | None = None
 
     def use_endpoint(self, host: str) -> None:
         """The name that the provider has chosen for the Kubernetes API: machine configs are rendered with it."""
         self.cluster = replace(self.cluster, endpoint=replace(self.cluster.endpoint, host=host))
-        for rendered in ("nodes", "without_cni"):
+        for rendered in ("nodes", "without_cni", "_addons"):
             self.__dict__.pop(rendered, None)
+
+    def use_addons(self, sources: AddonSources, secrets: Secrets) -> None:
+        """What was read for the add-ons of the cluster, and the secrets that they name."""
+        self._sources = (sources, secrets)
+        self.__dict__.pop("_addons", None)
+
+    @property
+    def addons(self) -> Mapping[str, DesiredAddon]:
+        """Add-ons that install something, in the inventory's order; empty before `use_addons`."""
+        return self._addons[0]
+
+    @property
+    def addon_problems(self) -> tuple[AddonProblem, ...]:
+        """Why add-ons cannot be installed."""
+        return self._addons[1]
+
+    @cached_property
+    def _addons(self) -> tuple[Mapping[str, DesiredAddon], tuple[AddonProblem, ...]]:
+        if self._sources is None:
+            return {}, ()
+        from talosmith.desired.addons import desired_addons  # with the renderer of charts, for who installs add-ons
+
+        return desired_addons(self.cluster, *self._sources)
 
     @cached_property
     def nodes(self) -> dict[str, DesiredNode]:
@@ -84,9 +112,11 @@ class Desired:
 
     @cached_property
     def without_cni(self) -> bool:
-        """`cluster.network.cni: none`, by the inventory or by a patch: Talos installs no CNI."""
+        """`cluster.network.cni: none`, by the inventory or by a patch, and no add-on is a CNI: the user installs it."""
         from talosmith.desired.config.load import load
 
+        if any(one.stage == "cni" and one.name != "flannel" for one in self.cluster.addons.values()):
+            return False
         text = next(self.controlplanes).config.reveal()
         if not _NO_CNI.search(text):  # parsing takes longer than all other questions to the config
             return False

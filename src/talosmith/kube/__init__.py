@@ -7,6 +7,7 @@
 - `KubeClient`: objects of any kind as plain data (get, find, list, create, apply, patch, replace, delete), by any
   control plane that answers; `follow` for changes as they come.
 - `apply`: manifests in the right order, by server-side apply, with conflicts named, pruning, and a dry run.
+- `recorded`, `live_objects`, `compare`, `unwanted`: what was applied, and what an apply would change, with few calls.
 - `wait`: named conditions (`ready`, `condition_met`, `established`, `exists`, `gone`), with word of what is missing.
 - `simulate_drain`, `drain`, `cordon`, `uncordon`: emptying a node, by the eviction API.
 - `list_nodes`, `find_node`, `nodes_ready`, `delete_node`, `set_labels`, `add_taint`, `remove_taint`: nodes.
@@ -27,23 +28,27 @@ if TYPE_CHECKING:
     from talosmith.kube.applying import *
     from talosmith.kube.caller import *
     from talosmith.kube.client import *
+    from talosmith.kube.comparing import *
     from talosmith.kube.conditions import *
     from talosmith.kube.credentials import *
     from talosmith.kube.draining import *
     from talosmith.kube.errors import *
     from talosmith.kube.health import *
+    from talosmith.kube.inventory import *
     from talosmith.kube.manifests import *
     from talosmith.kube.nodes import *
     from talosmith.kube.objects import *
+    from talosmith.kube.owners import *
     from talosmith.kube.pods import *
     from talosmith.kube.serving_certificates import *
     from talosmith.kube.waiting import *
     from talosmith.kube.watching import *
 
 _HOMES = {  # which module has which names
-    "applying": "Applied Change NotApplied apply wait_until_served",
+    "applying": "Applied Change NotApplied apply digest_of placed wait_until_kind wait_until_served",
     "caller": "Limits",
     "client": "KubeClient Listed Written",
+    "comparing": "belongs_to compare live_objects settled unwanted",
     "conditions": "Awaited Verdict condition_met established exists gone ready",
     "credentials": "Credentials",
     "draining": "Blocked Drained Forecast NotDrained drain simulate_drain",
@@ -53,12 +58,14 @@ _HOMES = {  # which module has which names
         "TooSlow Unreachable"
     ),
     "health": "ApiHealth api_health",
+    "inventory": "ObjectSet find_set forget record recorded",
     "manifests": "read",
     "nodes": (
         "KubeNode Taint add_taint cordon delete_node find_node list_nodes nodes_ready remove_taint set_labels "
         "uncordon"
     ),
     "objects": "Object Ref",
+    "owners": "other_manager",
     "pods": "Budget Pod budgets_of pods_on",
     "serving_certificates": "ExpectedNode Judged approve_serving_certificates judge",
     "waiting": "Progress wait",

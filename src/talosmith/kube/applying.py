@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from talosmith.errors import Permanent, Temporary
@@ -15,7 +17,7 @@ from talosmith.kube.diff import difference, same
 from talosmith.kube.errors import KubeError
 from talosmith.kube.manifests import CRD, Manifests, read, refuse_twice, stage_of, stages
 from talosmith.kube.objects import Object, Ref, uid
-from talosmith.kube.waiting import Report, wait
+from talosmith.kube.waiting import Progress, Report, wait
 from talosmith.tasks import together
 from talosmith.waiting import limited
 
@@ -36,6 +38,8 @@ class Change:
     diff: str = ""
     note: str = ""
     warnings: tuple[str, ...] = ()
+    before: Object | None = field(default=None, repr=False, compare=False)  # both only where they were compared
+    after: Object | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ class _Options:
     name: str
     force: bool
     dry_run: bool
+    delete: Collection[str]
 
 
 async def apply(
@@ -96,34 +101,49 @@ async def apply(
     force: bool = False,
     prune: bool = False,
     dry_run: bool = False,
+    also: Iterable[Ref] = (),
+    delete: Collection[str] = (),
+    note: str = "",
     report: Report | None = None,
     changed: Callable[[Change], None] | None = None,
 ) -> Applied:
     """Apply all of them; ask again with the same, and nothing changes.
 
     `name` marks them as one set, and `prune` then removes what an earlier apply of the set brought and this one does
-    not have. `namespace` is for objects that name none. `force` takes fields over from others; without it `Conflict`
-    says whose they are. With `dry_run` the server is asked what would come of it, and nothing changes.
+    not have; `also` are objects of the set that another call applies, `delete` kinds that are pruned although they
+    may hold what others have put there, `note` is recorded with the set. `namespace` is for objects that name none.
+    `force` takes fields over from others; without it `Conflict` says whose they are. With `dry_run` the server is
+    asked what would come of it, and nothing changes.
     """
     if name or prune:
         inventory.check_name(name)
-    options = _Options(namespace or client.namespace, name, force, dry_run)
-    items = read(manifests)
-    wanted = await _placed(client, items, options)
-    refs = [Ref.of(item) for item in wanted]
-    earlier = await inventory.remembered(client, name) if name else []
+    options = _Options(namespace or client.namespace, name, force, dry_run, delete)
+    wanted = await placed(client, read(manifests), name=name, namespace=options.namespace)
+    refs = {Ref.of(item): digest_of(item) for item in wanted}
+    others = {ref.identity: ref for ref in also}
+    earlier = (await inventory.find_set(client, name)).digests if name else {}
     if name and not dry_run:
-        # Before anything else: what is applied by a run that is killed must be found by the next.
-        await inventory.remember(client, name, [*earlier, *refs])
+        # Before anything else: what is applied by a run that is killed must be found by the next. What it has of
+        # each object is not known until the end.
+        known = {ref: digest for ref, digest in earlier.items() if refs.get(ref) in (None, digest)}
+        unproven = dict.fromkeys([*earlier, *refs], "")
+        await inventory.record(client, inventory.ObjectSet(name, {**unproven, **known}, note))
     done: list[Change] = []
     for stage in stages(wanted):
         done += await _apply_stage(client, stage, options, changed or (lambda change: None))
         if stage[0]["kind"] == CRD and not dry_run:
             await wait_until_served(client, stage, report=report)
-    gone, left = await _prune(client, earlier, refs, options) if prune else ([], earlier)
+    staying = {ref: digest for ref, digest in earlier.items() if ref.identity in others}
+    gone, left = await _prune(client, earlier, [*refs, *others.values()], options) if prune else ([], [*earlier])
     if name and not dry_run:
-        await inventory.remember(client, name, [*left, *refs])
+        kept = {ref: earlier[ref] for ref in left}
+        await inventory.record(client, inventory.ObjectSet(name, {**kept, **staying, **refs}, note))
     return Applied((*done, *gone))
+
+
+def digest_of(item: Object) -> str:
+    """Of an object as it is applied."""
+    return hashlib.sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
 
 
 async def wait_until_served(
@@ -138,18 +158,29 @@ async def wait_until_served(
         for one in crd["spec"]["versions"]
         if one.get("served")
     ]
+    for api_version, kind in kinds:
+        await wait_until_kind(client, api_version, kind, timeout=timeout)
+
+
+async def wait_until_kind(
+    client: KubeClient, api_version: str, kind: str, *, timeout: float = UNTIL_SERVED, report: Report | None = None
+) -> None:
+    """Until the server has this kind, whoever brings its definition."""
     async with limited(timeout) as limit:
-        for api_version, kind in kinds:
-            while not await client.serves(api_version, kind):
-                await asyncio.sleep(0.1)
+        while not await client.serves(api_version, kind):
+            if report is not None:
+                report(Progress(f"kind {kind} of {api_version}", False, "not served yet", 0.0))
+            await asyncio.sleep(0.1)
     if limit.over:
         raise errors.NotInTime(client.server, f"{kind} of {api_version} is not served after {timeout:g} s")
 
 
-async def _placed(client: KubeClient, items: Sequence[Object], options: _Options) -> list[dict[str, Any]]:
+async def placed(
+    client: KubeClient, items: Sequence[Object], *, name: str, namespace: str
+) -> list[dict[str, Any]]:
     """With the namespace they will live in, where their kind has one, and with our label."""
     scopes = _scopes(items)
-    placed = []
+    found = []
     for item in items:
         ref = Ref.of(item)
         namespaced = scopes.get((ref.group, ref.kind))
@@ -158,11 +189,11 @@ async def _placed(client: KubeClient, items: Sequence[Object], options: _Options
         meta = dict(item["metadata"])
         meta.pop("namespace", None)
         if namespaced:
-            meta["namespace"] = ref.namespace or options.namespace
+            meta["namespace"] = ref.namespace or namespace
         one = {**item, "metadata": meta}
-        placed.append(inventory.marked(one, options.name) if options.name else one)
-    refuse_twice(placed)
-    return placed
+        found.append(inventory.marked(one, name) if name else one)
+    refuse_twice(found)
+    return found
 
 
 def _scopes(items: Sequence[Object]) -> dict[tuple[str, str], bool]:
@@ -241,7 +272,7 @@ async def _foresee(client: KubeClient, find: Find, item: Object, options: _Optio
 
 
 async def _prune(
-    client: KubeClient, earlier: Sequence[Ref], wanted: Sequence[Ref], options: _Options
+    client: KubeClient, earlier: Iterable[Ref], wanted: Sequence[Ref], options: _Options
 ) -> tuple[list[Change], list[Ref]]:
     """What became of what is not wanted, and what of it is still ours. Last comes what the others needed."""
     still_wanted = {ref.identity for ref in wanted}
@@ -252,7 +283,7 @@ async def _prune(
         found = await client.find(ref) if await client.serves(ref.api_version, ref.kind) else None
         if found is None:
             continue
-        not_ours, kept = inventory.why_not_ours(found, options.name), inventory.why_kept(found)
+        not_ours, kept = inventory.why_not_ours(found, options.name), inventory.why_kept(found, options.delete)
         if not_ours or kept:
             changes.append(Change(ref, "kept", note=not_ours or kept))
             left += [] if not_ours else [ref]

@@ -18,17 +18,18 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # holds the 
 
 def difference(before: Object | None, after: Object | None) -> str:
     """A unified diff of the two as YAML; empty if they are the same."""
-    left, right = _hidden_pair(_shown(before), _shown(after))
+    left, right = _hidden_pair(shown_parts(before), shown_parts(after))
     lines = difflib.unified_diff(_text(left), _text(right), "live", "wanted", lineterm="", n=3)
     return "\n".join(lines)
 
 
 def same(before: Object, after: Object) -> bool:
     """Whether only the server's own notes differ, if anything."""
-    return _shown(before) == _shown(after)
+    return shown_parts(before) == shown_parts(after)
 
 
-def _shown(item: Object | None) -> dict[str, Any]:
+def shown_parts(item: Object | None) -> dict[str, Any]:
+    """The object without what only the server writes."""
     if item is None:
         return {}
     meta = {key: value for key, value in (item.get("metadata") or {}).items() if key not in _SERVERS_OWN}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from talosmith.errors import UsageError
@@ -19,10 +20,12 @@ from talosmith.kube.objects import Object, Ref, labels, metadata, notes
 SET_LABEL = "talosmith.dev/set"
 KEEP_ANNOTATION = "talosmith.dev/prune"  # `disabled` keeps the object
 _NAMESPACE = "kube-system"
-_FIELD = "objects"
+_PREFIX = "talosmith-set-"
+_OBJECTS, _NOTE = "objects", "note"  # keys of the ConfigMap
+_FIELDS = ("api_version", "kind", "name", "namespace")
 _SET_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?")
 # Removing one of these removes what others have put into it.
-_HOLDS_OTHERS = ("Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim")
+HOLDS_OTHERS = ("Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim")
 
 
 def check_name(name: str) -> None:
@@ -37,39 +40,74 @@ def marked(item: Object, name: str) -> dict[str, Any]:
     return {**item, "metadata": meta}
 
 
-async def remembered(client: KubeClient, name: str) -> list[Ref]:
+@dataclass(frozen=True, slots=True)
+class ObjectSet:
+    """What was applied under a name: each object with the digest of what was applied; empty: not known to be applied.
+
+    `note` is the caller's, such as the version of a chart.
+    """
+
+    name: str
+    digests: Mapping[Ref, str] = field(default_factory=dict)
+    note: str = ""
+
+
+async def recorded(client: KubeClient) -> dict[str, ObjectSet]:
+    """Every set of the cluster, by its name."""
+    listed = await client.list("v1", "ConfigMap", _NAMESPACE, labels=SET_LABEL)
+    found = [item for item in listed.items if Ref.of(item).name.startswith(_PREFIX)]
+    return {one.name: one for one in (_read(client, item) for item in found)}
+
+
+async def find_set(client: KubeClient, name: str) -> ObjectSet:
+    """The set of this name; an empty one where none was applied."""
     found = await client.find(_ref(name))
-    if found is None:
-        return []
-    text = (found.get("data") or {}).get(_FIELD, "[]")
-    try:
-        return [Ref(**one) for one in json.loads(text)]
-    except (ValueError, TypeError):
-        raise errors.Invalid(
-            client.server,
-            "the list of what was applied cannot be read",
-            about=str(_ref(name)),
-            hint="It was changed by hand. Delete it: nothing will be pruned until it is written again.",
-        ) from None
+    return ObjectSet(name) if found is None else _read(client, found)
 
 
-async def remember(client: KubeClient, name: str, refs: Iterable[Ref]) -> None:
+async def record(client: KubeClient, objects: ObjectSet) -> None:
     """Each object once, by the version of its API that was used last."""
-    unique = {ref.identity: ref for ref in refs}
+    unique = {ref.identity: (ref, digest) for ref, digest in objects.digests.items()}
     listed = [
-        {"api_version": ref.api_version, "kind": ref.kind, "name": ref.name, "namespace": ref.namespace}
-        for ref in sorted(unique.values())
+        {
+            "api_version": ref.api_version,
+            "kind": ref.kind,
+            "name": ref.name,
+            "namespace": ref.namespace,
+            **({"digest": digest} if digest else {}),
+        }
+        for ref, digest in sorted(unique.values())
     ]
-    ref = _ref(name)
+    ref = _ref(objects.name)
     await client.apply(
         {
             "apiVersion": ref.api_version,
             "kind": ref.kind,
-            "metadata": {"name": ref.name, "namespace": ref.namespace, "labels": {SET_LABEL: name}},
-            "data": {_FIELD: json.dumps(listed, separators=(",", ":"))},
+            "metadata": {"name": ref.name, "namespace": ref.namespace, "labels": {SET_LABEL: objects.name}},
+            "data": {_OBJECTS: json.dumps(listed, separators=(",", ":")), _NOTE: objects.note},
         },
         force=True,
     )
+
+
+async def forget(client: KubeClient, name: str) -> None:
+    """The set has no objects any more."""
+    await client.delete(_ref(name))
+
+
+def _read(client: KubeClient, item: Object) -> ObjectSet:
+    data = item.get("data") or {}
+    try:
+        entries = json.loads(data.get(_OBJECTS, "[]"))
+        digests = {Ref(**{key: one[key] for key in _FIELDS}): str(one.get("digest", "")) for one in entries}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise errors.Invalid(
+            client.server,
+            "the list of what was applied cannot be read",
+            about=str(Ref.of(item)),
+            hint="It was changed by hand. Delete it: nothing will be pruned until it is written again.",
+        ) from None
+    return ObjectSet(Ref.of(item).name.removeprefix(_PREFIX), digests, str(data.get(_NOTE, "")))
 
 
 def why_not_ours(item: Object, name: str) -> str:
@@ -84,15 +122,18 @@ def why_not_ours(item: Object, name: str) -> str:
     return ""
 
 
-def why_kept(item: Object) -> str:
-    """Why an object of ours is not to be removed though it is no longer wanted; empty if it may be."""
+def why_kept(item: Object, delete: Collection[str] = ()) -> str:
+    """Why an object of ours is not to be removed though it is no longer wanted; empty if it may be.
+
+    `delete` are kinds that hold what others have put there, and that are to be removed all the same.
+    """
     annotations = notes(item)
     if annotations.get(KEEP_ANNOTATION) == "disabled" or annotations.get("helm.sh/resource-policy") == "keep":
         return "it says that it is to be kept"
-    if item.get("kind") in _HOLDS_OTHERS:
+    if item.get("kind") in HOLDS_OTHERS and item.get("kind") not in delete:
         return "it may hold what others have put there; delete it by hand if it does not"
     return ""
 
 
 def _ref(name: str) -> Ref:
-    return Ref("v1", "ConfigMap", f"talosmith-set-{name}", _NAMESPACE)
+    return Ref("v1", "ConfigMap", f"{_PREFIX}{name}", _NAMESPACE)

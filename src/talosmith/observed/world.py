@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from talosmith.model.machines import Machine
-from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec
+from talosmith.model.resources import Difference, Resource, ResourceKey, ResourceSpec, SettingChange
 from talosmith.model.secret import Secret
 from talosmith.plan.gate import EtcdView, Member
 
@@ -155,6 +156,51 @@ class ResourcesSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectChange:
+    """What an apply would do to one object of an add-on. `settings` are its changed fields, secrets masked."""
+
+    ref: str  # `Deployment kube-system/coredns`
+    outcome: Literal["created", "changed", "pruned", "kept"]
+    settings: tuple[SettingChange, ...] = ()
+    note: str = ""  # why it is kept
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddonSeen:
+    """An add-on as the cluster has it, compared with the inventory."""
+
+    name: str
+    installed: bool = False  # the cluster has a record of it
+    version: str = ""  # of the chart that was applied
+    crds: tuple[ObjectChange, ...] = ()
+    objects: tuple[ObjectChange, ...] = ()  # changes only; of the namespace, too
+    config: tuple[ObjectChange, ...] = ()
+    unready: tuple[str, ...] = ()  # workloads that are not ready, with the reason
+    manager: str = ""  # Flux, Argo CD or Helm, which manages it now
+    downgrades: tuple[str, ...] = ()  # CRDs whose live version is newer
+
+    @property
+    def changes(self) -> tuple[ObjectChange, ...]:
+        return (*self.crds, *self.objects, *self.config)
+
+    @property
+    def left_alone(self) -> tuple[ObjectChange, ...]:
+        """Objects that differ, or are no longer wanted, and stay as they are."""
+        return tuple(one for one in self.changes if one.outcome == "kept")
+
+    @property
+    def in_sync(self) -> bool:
+        return not any(one.outcome != "kept" for one in self.changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddonsSeen:
+    each: Mapping[str, AddonSeen] = field(default_factory=dict)  # of the inventory, in its order
+    not_in_inventory: Mapping[str, AddonSeen] = field(default_factory=dict)  # all of their objects are to be pruned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     at: float
     nodes: Mapping[str, NodeSeen]  # of the inventory, in its order
@@ -163,6 +209,7 @@ class Observed:
     )  # machines and members that it no longer has
     kubernetes: Mapping[str, KubeNodeSeen] | Unknown | None = None  # None: there is no cluster yet
     resources: ResourcesSeen | Unknown | None = None  # None: the provider has none
+    addons: AddonsSeen | Unknown | None = None  # None: not looked at, or there is no cluster yet
 
     @property
     def all_nodes(self) -> dict[str, NodeSeen]:

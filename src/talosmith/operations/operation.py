@@ -22,6 +22,7 @@ class Options:
     """What the user asks for. Operations add fields of their own."""
 
     creates_machines: ClassVar[bool] = False  # then machines of a former cluster name matter
+    installs_addons: ClassVar[bool] = False  # then charts are read and add-ons are compared
     selection: Selection = field(default_factory=Selection)
 
     @property

@@ -1,8 +1,8 @@
 """Bring a cluster up, or back in sync with the inventory, with as little disruption as that takes.
 
 The whole of it is `build`. Read it aloud: refuse what is unsafe; remove lost etcd members; create resources
-and machines; apply configs; bootstrap etcd once; wait for the API and for every node; change what has changed, one
-control plane at a time; remove what is no longer wanted, last; check that the cluster is healthy.
+and machines; apply configs; bootstrap etcd once; wait for the API and for every node; install add-ons; change what
+has changed, one control plane at a time; remove what is no longer wanted, last; check that the cluster is healthy.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from talosmith.desired.target import Desired
 from talosmith.model.machines import Machine, new_settings
 from talosmith.observed.sync import drift
 from talosmith.observed.world import KubeNodeSeen, NodeSeen, Observed, Unknown
+from talosmith.operations.addons import cni_steps, install_addons
 from talosmith.operations.changes import change_config, resize
 from talosmith.operations.operation import Facts, Options
 from talosmith.operations.refusals import refuse, refuse_second_cluster
@@ -36,8 +37,11 @@ from talosmith.steps.nodes import Joined, Reboot
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpOptions(Options):
     creates_machines: ClassVar[bool] = True
+    installs_addons: ClassVar[bool] = True
     health_limit: float = 900.0
     max_unavailable: int = 1  # workers that are disturbed at the same time
+    take_over: tuple[str, ...] = ()  # add-ons whose objects another tool has created
+    prune: tuple[str, ...] = ()  # crds, volumes, claims: deleted with what they hold once they are no longer wanted
 
 
 OPTIONS = UpOptions
@@ -64,6 +68,7 @@ def build(desired: Desired, observed: Observed, options: UpOptions, facts: Facts
         _uncordon(plan, name, observed.nodes[name])
         if can.forgets_seeds:
             _seed(plan, name, observed.nodes[name], can)
+    install_addons(plan, desired, observed, options)
     resize(plan, desired, observed, can, max_unavailable=options.max_unavailable)
     change_config(plan, desired, observed, max_unavailable=options.max_unavailable)
     remove_others(plan, desired, observed, forecast, can)
@@ -189,7 +194,7 @@ def _joined(plan: PlanBuilder[Context], desired: Desired, observed: Observed, na
     plan.add(
         Joined(name, desired.without_cni),
         reason,
-        needs=[key.if_planned for key in needs],
+        needs=[*(key.if_planned for key in needs), *cni_steps(desired)],
         requires=(FirstConfig.key_of(name).if_planned,),
     )
 

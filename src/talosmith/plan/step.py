@@ -20,7 +20,9 @@ from talosmith.plan.blocked import Blocked
 Disruption = Literal["none", "restart", "reboot", "drain", "wipe"]  # from harmless to final
 SEVERITY: Mapping[Disruption, int] = {"none": 0, "restart": 1, "reboot": 2, "drain": 3, "wipe": 4}
 # What a step belongs to, in the order in which a bring-up passes them: the points of the final checklist.
-Stage = Literal["resources", "machines", "configs", "etcd", "api", "nodes", "seeds", "health", "files", "removal", ""]
+Stage = Literal[
+    "resources", "machines", "configs", "etcd", "api", "nodes", "addons", "seeds", "health", "files", "removal", ""
+]  # fmt: skip
 
 C = TypeVar("C")
 C_contra = TypeVar("C_contra", contravariant=True)

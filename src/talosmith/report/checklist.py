@@ -26,6 +26,7 @@ _STAGES: dict[Stage, tuple[str, str]] = {  # what holds once all steps are done,
     "etcd": ("etcd is bootstrapped", "etcd is not bootstrapped"),
     "api": ("Kubernetes API is ready", "Kubernetes API is not ready"),
     "nodes": ("nodes have joined", "nodes have not joined"),
+    "addons": ("add-ons are ready", "add-ons are not ready"),
     "seeds": ("NoCloud seeds are deleted", "NoCloud seeds are not deleted"),
     "health": ("cluster is healthy", ""),  # the failed step's own words say what is not
     "files": ("talosconfig and kubeconfig are written", "talosconfig and kubeconfig are not written"),

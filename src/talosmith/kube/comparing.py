@@ -1,0 +1,136 @@
+"""Which objects of a set an apply would change, with few questions: what is known to be as it was applied is not asked.
+
+An object is in sync if the record of the set has the digest of exactly this object, and the live object still has
+all of its fields. Whatever fails that test is asked by a server-side dry run, which alone decides.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from talosmith.kube import errors
+from talosmith.kube.applying import AT_ONCE, Change, Outcome, digest_of
+from talosmith.kube.client import KubeClient
+from talosmith.kube.diff import difference
+from talosmith.kube.inventory import SET_LABEL, ObjectSet, why_kept, why_not_ours
+from talosmith.kube.objects import Object, Ref, labels
+from talosmith.kube.owners import other_manager
+from talosmith.tasks import together
+
+Identity = tuple[str, str, str, str]
+Path = tuple[str | int, ...]
+
+
+async def live_objects(client: KubeClient, refs: Iterable[Ref]) -> dict[Identity, Object]:
+    """Those of these objects that exist: one list for each kind has all that carry our label; others are asked for."""
+    kinds = defaultdict[tuple[str, str], list[Ref]](list)
+    for ref in refs:
+        kinds[ref.api_version, ref.kind].append(ref)
+    found: dict[Identity, Object] = {}
+
+    async def look(kind: tuple[str, str]) -> None:
+        if not await client.serves(*kind):
+            return
+        listed = {Ref.of(item).identity: item for item in (await client.list(*kind, labels=SET_LABEL)).items}
+        for ref in kinds[kind]:
+            item = listed.get(ref.identity) or await client.find(ref)
+            if item is not None:
+                found[ref.identity] = item
+
+    await together(look, kinds, AT_ONCE)
+    return found
+
+
+async def compare(
+    client: KubeClient, wanted: Sequence[Object], live: Mapping[Identity, Object], record: ObjectSet, *, force: bool = False
+) -> list[Change]:
+    """What an apply of these objects, as `placed` returned them, would do to each; unchanged ones included."""
+    known = {ref.identity: digest for ref, digest in record.digests.items()}
+    found: dict[Identity, Change] = {}
+
+    async def look(item: Object) -> None:
+        ref = Ref.of(item)
+        before = live.get(ref.identity)
+        if before is not None and known.get(ref.identity) == digest_of(item) and covers(before, item):
+            found[ref.identity] = Change(ref, "unchanged")
+        else:
+            found[ref.identity] = await _foreseen(client, item, before, force=force)
+
+    await together(look, wanted, AT_ONCE)
+    return [found[Ref.of(item).identity] for item in wanted]
+
+
+async def _foreseen(client: KubeClient, item: Object, before: Object | None, *, force: bool) -> Change:
+    ref = Ref.of(item)
+    if before is None:
+        return Change(ref, "created", difference(None, item))
+    if (owner := other_manager(before)) and not force:
+        return Change(ref, "kept", note=f"managed by {owner}", after=item, before=before)
+    try:
+        written = (await client.apply(item, force=force, dry_run=True)).item
+    except errors.Conflict as conflict:
+        fields = ", ".join(f"{one.field} ({one.owner})" for one in conflict.conflicts)
+        return Change(ref, "kept", note=f"another field manager owns {fields}", before=before, after=item)
+    diff = difference(before, written)
+    outcome: Outcome = "changed" if diff else "unchanged"
+    return Change(ref, outcome, diff, before=before, after=written)
+
+
+def unwanted(record: ObjectSet, wanted: Iterable[Ref], live: Mapping[Identity, Object], delete: Collection[str]) -> list[Change]:
+    """What of a set is no longer wanted: pruned, or kept, with the reason."""
+    staying = {ref.identity for ref in wanted}
+    changes = []
+    for ref in sorted(record.digests):
+        item = live.get(ref.identity)
+        if ref.identity in staying or item is None:
+            continue
+        reason = why_not_ours(item, record.name) or why_kept(item, delete)
+        changes.append(Change(ref, "kept" if reason else "pruned", note=reason, before=item))
+    return changes
+
+
+def belongs_to(item: Object, name: str) -> bool:
+    """Whether an object belongs to this set by its label."""
+    return labels(item).get(SET_LABEL) == name
+
+
+def covers(live: Any, wanted: Any) -> bool:
+    """Whether a live value has all that is wanted of it; the server and controllers may have added to it."""
+    if isinstance(wanted, Mapping):
+        return isinstance(live, Mapping) and all(
+            (key in live or value is None) and (value is None or covers(live[key], value)) for key, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(live, list) and len(live) == len(wanted) and all(map(covers, live, wanted))
+    return bool(live == wanted) and isinstance(live, bool) == isinstance(wanted, bool)
+
+
+def settled(item: Object, volatile: Iterable[Path], live: Object | None) -> Object:
+    """The object with the live values of the fields that differ from one rendering to the next (generated keys)."""
+    if live is None:
+        return item
+    result: Any = item
+    for path in volatile:
+        value = _at(live, path)
+        if value is not None:
+            result = _with(result, path, value)
+    return result  # type: ignore[no-any-return]
+
+
+def _at(value: Any, path: Path) -> Any:
+    for key in path:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def _with(value: Any, path: Path, new: Any) -> Any:
+    if not path:
+        return new
+    copy = list(value) if isinstance(value, list) else dict(value)
+    copy[path[0]] = _with(copy[path[0]], path[1:], new)  # type: ignore[index, call-overload]
+    return copy

@@ -1,0 +1,212 @@
+"""Add-ons as the cluster has them: what an apply would change, what is not ready, which other tool manages them.
+
+A few lists and, for what is not known to be in sync, server-side dry runs; nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+
+from talosmith import kube as api
+from talosmith.desired.addon_secrets import hide
+from talosmith.kube.comparing import Identity
+from talosmith.model.resources import Setting, SettingChange
+from talosmith.observed.crd_versions import downgrade
+from talosmith.observed.object_fields import changed_fields
+from talosmith.observed.world import AddonSeen, AddonsSeen, ObjectChange
+
+if TYPE_CHECKING:  # whose module renders charts
+    from talosmith.desired.addons import DesiredAddon
+
+WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet")
+Live = Mapping[Identity, api.Object]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The objects of an add-on where they will live; of kinds that the server does not have yet, as they are."""
+
+    addon: DesiredAddon
+    space: tuple[api.Object, ...]
+    crds: tuple[api.Object, ...]
+    objects: tuple[api.Object, ...]
+    config: tuple[api.Object, ...]
+    unserved: frozenset[Identity]
+
+    @property
+    def everything(self) -> tuple[api.Object, ...]:
+        return (*self.crds, *self.objects, *self.config)
+
+
+async def look_at_addons(
+    kube: api.KubeClient,
+    wanted: Mapping[str, DesiredAddon],
+    *,
+    take_over: Collection[str] = (),
+    delete: Collection[str] = (),
+) -> AddonsSeen:
+    """Every add-on of the inventory, and every one that was installed and that the inventory no longer has.
+
+    `take_over`: add-ons of which objects and fields of other managers are going to be overwritten; `delete`: kinds
+    that are pruned although they may hold what others have put there.
+    """
+    records = await api.recorded(kube)
+    places = {name: await place(kube, one) for name, one in wanted.items()}
+    refs = [api.Ref.of(item) for one in places.values() for item in (*one.space, *one.everything)]
+    refs += [ref for record in records.values() for ref in record.digests]
+    live = await api.live_objects(kube, dict.fromkeys(refs))
+    each = {
+        name: await _look(kube, one, records.get(name), live, force=name in take_over, delete=delete)
+        for name, one in places.items()
+    }
+    gone = {
+        name: AddonSeen(
+            name=name,
+            installed=True,
+            version=record.note,
+            objects=_changes(api.unwanted(record, (), live, delete), frozenset()),
+        )
+        for name, record in records.items()
+        if name not in wanted
+    }
+    return AddonsSeen(each=each, not_in_inventory=gone)
+
+
+async def place(kube: api.KubeClient, one: DesiredAddon) -> Placed:
+    unserved: set[Identity] = set()
+
+    async def part(items: Sequence[api.Object]) -> tuple[api.Object, ...]:
+        served = []
+        for item in items:
+            ref = api.Ref.of(item)
+            if await kube.serves(ref.api_version, ref.kind):
+                served.append(item)
+            else:
+                unserved.add(ref.identity)
+        rest = [item for item in items if api.Ref.of(item).identity in unserved]
+        return (*await api.placed(kube, served, name=one.name, namespace=one.namespace), *rest)
+
+    crds, objects, config = await part(one.crds), await part(one.objects), await part(one.config)
+    space = () if one.space is None else (one.space,)
+    return Placed(one, space, crds, objects, config, frozenset(unserved))
+
+
+async def _look(
+    kube: api.KubeClient,
+    placed: Placed,
+    recorded: api.ObjectSet | None,
+    live: Live,
+    *,
+    force: bool,
+    delete: Collection[str],
+) -> AddonSeen:
+    one = placed.addon
+    record = recorded or api.ObjectSet(one.name)
+    crds, objects, config = [
+        await compare_part(kube, placed, part, record, live, force=force)
+        for part in (placed.crds, placed.objects, placed.config)
+    ]
+    spaces = await api.compare(kube, placed.space, live, api.ObjectSet(""), force=True)
+    pruned = api.unwanted(record, map(api.Ref.of, placed.everything), live, delete)
+    return AddonSeen(
+        name=one.name,
+        installed=recorded is not None,
+        version=record.note,
+        crds=_changes(crds, one.hidden),
+        objects=_changes([*spaces, *objects, *pruned], one.hidden),
+        config=_changes(config, one.hidden),
+        unready=tuple(_not_ready(one, live)),
+        manager=_manager(placed, record, live, force=force),
+        downgrades=tuple(filter(None, (downgrade(live.get(api.Ref.of(crd).identity), crd) for crd in one.crds))),
+    )
+
+
+async def compare_part(
+    kube: api.KubeClient,
+    placed: Placed,
+    items: Sequence[api.Object],
+    record: api.ObjectSet,
+    live: Live,
+    *,
+    force: bool = False,
+) -> list[api.Change]:
+    """What an apply of these objects would do to each of them."""
+    new = [item for item in items if api.Ref.of(item).identity in placed.unserved]
+    there = [settle(placed.addon, item, live) for item in items if api.Ref.of(item).identity not in placed.unserved]
+    changes = await api.compare(kube, there, live, record, force=force)
+    return [*changes, *(api.Change(api.Ref.of(item), "created") for item in new)]
+
+
+def settle(one: DesiredAddon, item: api.Object, live: Live) -> api.Object:
+    """A placed object with the live values of what each rendering generates anew."""
+    ref = api.Ref.of(item)
+    for space in (ref.namespace, ""):
+        if volatile := one.volatile.get((ref.api_version, ref.kind, space, ref.name)):
+            return api.settled(item, volatile, live.get(ref.identity))
+    return item
+
+
+def workloads(one: DesiredAddon) -> list[api.Ref]:
+    """The objects of an add-on that run pods until they are deleted."""
+    refs = [api.Ref.of(item) for item in one.objects]
+    return [
+        api.Ref(ref.api_version, ref.kind, ref.name, ref.namespace or one.namespace)
+        for ref in refs
+        if ref.group == "apps" and ref.kind in WORKLOADS
+    ]
+
+
+def _not_ready(one: DesiredAddon, live: Live) -> Iterator[str]:
+    """The workloads of an add-on that exist and are not ready, each with the reason."""
+    for ref in workloads(one):
+        item = live.get(ref.identity)
+        if item is not None and not (verdict := api.ready(ref).judge(item)).ok:
+            yield f"{ref}: {verdict.reason}"
+
+
+def _manager(placed: Placed, record: api.ObjectSet, live: Live, *, force: bool) -> str:
+    """Who manages the add-on instead of talosmith: by the mark of another tool on any of its objects, or because one
+    exists that talosmith has not created. Flux and Argo CD would undo what is taken over by `force`."""
+    known = {ref.identity for ref in record.digests}
+    for item in (*placed.objects, *placed.config):
+        ref = api.Ref.of(item)
+        found = live.get(ref.identity)
+        if found is None:
+            continue
+        manager = api.other_manager(found)
+        if manager and not (force and manager.startswith("Helm")):
+            return manager
+        if ref.identity not in known and not force and not api.belongs_to(found, placed.addon.name):
+            return f"another tool ({ref} exists, and talosmith did not create it)"
+    return ""
+
+
+def _changes(changes: Iterable[api.Change], hidden: frozenset[str]) -> tuple[ObjectChange, ...]:
+    return tuple(
+        ObjectChange(
+            ref=str(change.ref),
+            outcome=cast(Literal["created", "changed", "pruned", "kept"], change.outcome),
+            settings=tuple(_masked(one, hidden) for one in changed_fields(change)),
+            note=change.note,
+            diff=hide(change.diff, hidden),
+        )
+        for change in changes
+        if change.outcome != "unchanged"
+    )
+
+
+def _masked(one: SettingChange, hidden: frozenset[str]) -> SettingChange:
+    before, after = _hidden(one.before, hidden), _hidden(one.after, hidden)
+    return SettingChange(one.name, before, after, masked=one.masked or (before, after) != (one.before, one.after))
+
+
+def _hidden(value: Setting, hidden: frozenset[str]) -> Setting:
+    if isinstance(value, str):
+        return hide(value, hidden)
+    if isinstance(value, list):
+        return [_hidden(one, hidden) for one in value]
+    if isinstance(value, dict):
+        return {key: _hidden(one, hidden) for key, one in value.items()}
+    return value
