@@ -1,41 +1,24 @@
-"""A chart repository and an OCI registry on loopback: the protocol that talosmith speaks, with faults on demand."""
+"""A chart repository and an OCI registry on loopback: the protocol that talosmith speaks, with faults on demand.
+
+with serving() as server:
+    server.offer("oci://ghcr.io/org/charts/web", "1.0.0", standin_chart("web", "1.0.0"))
+    server.mirrors          # {"ghcr.io": "oci://127.0.0.1:…/ghcr.io"}, for `charts.mirrors` of an inventory
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import io
 import json
-import tarfile
+import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 CHART_TYPE = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
-
-
-def packed(files: Mapping[str, str | bytes], folder: str = "web") -> bytes:
-    """A chart archive."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as archive:
-        for name, text in files.items():
-            content = text if isinstance(text, bytes) else text.encode()
-            member = tarfile.TarInfo(f"{folder}/{name}" if folder else name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return out.getvalue()
-
-
-def chart(version: str = "1.0.0") -> bytes:
-    return packed(
-        {
-            "Chart.yaml": f"{{apiVersion: v2, name: web, version: {version}}}",
-            "templates/a.yaml": "kind: ConfigMap\nmetadata: {name: {{ .Release.Name }}-{{ .Chart.Version }}}\n",
-        }
-    )
 
 
 def sha256(content: bytes) -> str:
@@ -47,7 +30,7 @@ class ChartServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.pages: dict[str, bytes] = {}
         self.faults: dict[str, list[tuple[int, dict[str, str]]]] = {}  # answers given before the right one
@@ -55,7 +38,12 @@ class ChartServer(ThreadingHTTPServer):
         self.truncated: set[str] = set()
         self.login: tuple[str, str] | None = None
         self.token_login = False
+        self.tags_at_once = 1000  # of a page of a list of tags
         self.asked: list[tuple[str, str]] = []  # path, authorization
+        self.mirrors: dict[str, str] = {}
+        self.scheme = "https" if tls else "http"
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 
     @property
     def host(self) -> str:
@@ -63,7 +51,22 @@ class ChartServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        return f"http://{self.host}"
+        return f"{self.scheme}://{self.host}"
+
+    def offer(self, source: str, version: str, content: bytes, name: str = "") -> str:
+        """Serve a chart as a mirror of where it really is; the digest of its archive.
+
+        `source` is `oci://host/path` or the URL of a repository that has the chart `name`.
+        """
+        parts = urlsplit(source)
+        place = f"{parts.netloc}{parts.path}".rstrip("/")
+        if parts.scheme == "oci":
+            self.push(place, version.replace("+", "_"), content)
+            self.mirrors[parts.netloc] = f"oci://{self.host}/{parts.netloc}"
+        else:
+            self.publish(place, name, version, content)
+            self.mirrors[parts.netloc] = f"{self.url}/{parts.netloc}"
+        return sha256(content)
 
     def push(self, path: str, tag: str, content: bytes, *, media_type: str = CHART_TYPE) -> str:
         """Put a chart into the registry; the digest of its manifest."""
@@ -73,12 +76,25 @@ class ChartServer(ThreadingHTTPServer):
             self.pages[f"/v2/{path}/manifests/{name}"] = manifest
         self.pages[f"/v2/{path}/blobs/{sha256(content)}"] = content
         listed = json.loads(self.pages.get(f"/v2/{path}/tags/list", b'{"tags": []}'))
-        listed["tags"].append(tag)
+        listed["tags"] = [*dict.fromkeys([*listed["tags"], tag])]
         self.pages[f"/v2/{path}/tags/list"] = json.dumps(listed).encode()
         return sha256(manifest)
 
+    def publish(self, path: str, name: str, version: str, content: bytes) -> None:
+        """Put a chart into the repository at this path."""
+        file = f"{name}-{version}.tgz"
+        self.pages[f"/{path}/{file}"] = content
+        index = json.loads(self.pages.get(f"/{path}/index.yaml", b'{"apiVersion": "v1", "entries": {}}'))
+        entry = {"name": name, "version": version, "digest": sha256(content)[7:], "urls": [file]}
+        known = [one for one in index["entries"].get(name, []) if one["version"] != version]
+        index["entries"][name] = [entry, *known]
+        self.pages[f"/{path}/index.yaml"] = json.dumps(index).encode()
+
     def count(self, part: str) -> int:
         return sum(part in path for path, _ in self.asked)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that gives up is no fault of ours."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -100,8 +116,19 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(307, b"", {"Location": self.server.redirects[path]})
         elif path not in self.server.pages:
             self._answer(404, b"")
+        elif path.endswith("/tags/list"):
+            self._tags(path, parse_qs(parts.query))
         else:
             self._answer(200, self.server.pages[path], cut=path in self.server.truncated)
+
+    def _tags(self, path: str, asked: dict[str, list[str]]) -> None:
+        """A page of the tags, and where the next one is."""
+        tags = json.loads(self.server.pages[path])["tags"]
+        start = tags.index(asked["last"][0]) + 1 if "last" in asked else 0
+        page = tags[start : start + self.server.tags_at_once]
+        more = start + len(page) < len(tags)
+        link = {"Link": f'<{path}?last={page[-1]}&n={len(page)}>; rel="next"'} if more else {}
+        self._answer(200, json.dumps({"tags": page}).encode(), link)
 
     def _allowed(self, given: str) -> bool:
         if self.server.login is None:
@@ -134,8 +161,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[ChartServer]:
-    server = ChartServer()
+def serving(tls: ssl.SSLContext | None = None) -> Iterator[ChartServer]:
+    server = ChartServer(tls)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

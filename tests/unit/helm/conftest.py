@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from talosmith.helm import Client, Store, rendering
-from tests.unit.helm.chart_server import ChartServer, serving
+from tests.chart_server import ChartServer, serving
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from talosmith.helm import ChartError, archive
 from talosmith.helm.folder import read
-from tests.unit.helm.chart_server import chart, packed
+from tests.charts import chart, packed
 
 CHART = {"Chart.yaml": "{apiVersion: v2, name: web, version: 1.0.0}"}
 

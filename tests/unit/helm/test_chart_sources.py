@@ -19,8 +19,9 @@ from talosmith.helm import (
     render,
 )
 from talosmith.model.secret import Secret
+from tests.chart_server import ChartServer, serving, sha256
+from tests.charts import chart, packed
 from tests.loopback import unused_port
-from tests.unit.helm.chart_server import ChartServer, chart, packed, serving, sha256
 
 LOGIN = ("user", "pass-word")
 

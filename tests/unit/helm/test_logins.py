@@ -10,7 +10,8 @@ import pytest
 
 from talosmith.errors import SecretsError
 from talosmith.helm import Client, RegistryChart, Release, Store, logins, render
-from tests.unit.helm.chart_server import ChartServer, chart
+from tests.chart_server import ChartServer
+from tests.charts import chart
 
 
 def write(path: Path, auths: dict[str, object]) -> Path:
