@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from talosmith.charts import ChartContent, ChartProblem, Lock, resolve
-from talosmith.desired.addons import AddonProblem, AddonSources
+from talosmith.desired.addons import AddonProblem, AddonSources, DesiredAddon
 from talosmith.errors import TalosmithError
 from talosmith.model.cluster import Cluster
 
@@ -29,6 +30,26 @@ def read_sources(cluster: Cluster, folder: Path, *, offline: bool = False) -> Ad
             except TalosmithError as wrong:
                 problems.append(AddonProblem(name, str(wrong), wrong.hint))
     return AddonSources(contents, manifests, tuple(problems))
+
+
+def load_bundle(bundle: Path, folder: Path) -> None:
+    """The charts of a bundle into the cache, and its charts.lock beside the inventory."""
+    from talosmith.charts import read_bundle
+    from talosmith.helm.store import Store, default_folder
+
+    read_bundle(bundle, Store(default_folder())).write(folder)
+
+
+def write_bundle_of(out: Path, sources: AddonSources, addons: Mapping[str, DesiredAddon]) -> list[str]:
+    """Write charts, lock and images of these add-ons; returns the images."""
+    from talosmith.charts import images_of, write_bundle
+
+    every = [
+        item for one in addons.values() for item in (*one.everything, *(h.content for h in (*one.before, *one.later)))
+    ]
+    images = images_of(every)
+    write_bundle(out, sources.charts, images, Lock().with_(sources.charts))
+    return list(images)
 
 
 def write_lock(sources: AddonSources, folder: Path) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from talosmith.engine.journal import names_with_runs
@@ -27,7 +26,6 @@ from talosmith.steps.files import (
     kubeconfig_serves,
     talosconfig_serves,
 )
-from talosmith.tasks import in_thread
 from talosmith.waiting import retried
 
 if TYPE_CHECKING:
@@ -105,12 +103,8 @@ async def with_addons(
 ) -> Observed:
     """With the add-ons compared: None where there is no cluster to ask, `Unknown` where it does not answer."""
     desired = session.desired
-    if session.addon_sources is None and desired.cluster.addons:
-        from talosmith.addon_sources import read_sources
-
-        session.addon_sources = await in_thread(partial(read_sources, session.cluster, session.folder))
-        desired.use_addons(session.addon_sources, session.secrets)
-        await in_thread(lambda: desired.addons)
+    if desired.cluster.addons:
+        await session.read_addons()
     if not isinstance(observed.kubernetes, Mapping):
         return replace(observed, addons=observed.kubernetes)
     from talosmith.observed.addons import look_at_addons

@@ -39,6 +39,7 @@ from talosmith.plan.step import Plan, kind_of
 from talosmith.providers import provider_for
 from talosmith.providers.base import Finding, HasConsole, Provider
 from talosmith.talos import Limits, MaintenanceClient, TalosClient
+from talosmith.tasks import in_thread
 from talosmith.waiting import between_looks, limited
 
 if TYPE_CHECKING:  # what only some commands need is imported by them: the rest asks its first question sooner
@@ -172,6 +173,16 @@ class Session:
 
         self.observed = await with_addons(self, observed, take_over, delete)
         return self.observed
+
+    async def read_addons(self, *, offline: bool = False) -> AddonSources:
+        """Charts and manifests of the add-ons, read once; `offline`: by the cache alone."""
+        if self.addon_sources is None:
+            from talosmith.addon_sources import read_sources
+
+            self.addon_sources = await in_thread(partial(read_sources, self.cluster, self.folder, offline=offline))
+            self.desired.use_addons(self.addon_sources, self._secrets)
+            await in_thread(lambda: self.desired.addons)  # rendered here: the event loop goes on meanwhile
+        return self.addon_sources
 
     async def config_differences(self, names: Sequence[str] = ()) -> tuple[ConfigDifference, ...]:
         """How the machine configs of these nodes, or of all, differ from the inventory now."""

@@ -20,8 +20,8 @@ Severity = Literal["error", "warning"]
 class Chart:
     """Where a chart is, and which of its versions fit which Kubernetes.
 
-    `source` is `oci://host/path` of a registry, or the URL of an HTTP repository that has the chart `name`. `versions`
-    are pinned, the newest first; each with the range of Kubernetes versions that it supports (`>=1.30`, `>=1.28 <1.33`).
+    `source` is `oci://host/path` of a registry, or the URL of an HTTP repository that has the chart `name`.
+    `versions` are pinned, the newest first; each with the Kubernetes versions that it supports (`>=1.28 <1.33`).
     """
 
     source: str
@@ -100,8 +100,8 @@ def _no_findings(cluster: Cluster) -> Iterator[Finding]:
 class Addon:
     """One add-on. Every function is pure and gets the resolved cluster.
 
-    Values and objects may hold `SecretRef`s (`cluster.services.dns.token`): they are replaced by the secret's text when
-    the add-on is rendered, and no diff, plan or journal shows them.
+    Values and objects may hold `SecretRef`s (`cluster.services.dns.token`): they are replaced by the secret's text
+    when the add-on is rendered, and no diff, plan or journal shows them.
     """
 
     title: str  # in a few words, for `talosmith addons list`
@@ -110,7 +110,9 @@ class Addon:
     stage: AddonStage = "apps"
     values: Callable[[Cluster], Values] = _no_values  # Helm values; the user's are laid over them
     objects: Callable[[Cluster], Sequence[Object]] = _no_objects  # applied together with the chart's
-    config: Callable[[Cluster], Sequence[Object]] = _no_objects  # applied once it is ready: they need its CRDs or webhook
+    config: Callable[[Cluster], Sequence[Object]] = (
+        _no_objects  # applied once it is ready: they need its CRDs or webhook
+    )
     machine: Callable[[Cluster], MachineNeeds] = _no_needs
     check: Callable[[Cluster], Iterator[Finding]] = _no_findings
     after: tuple[str, ...] = ()  # add-ons that come first, if they are enabled

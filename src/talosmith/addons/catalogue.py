@@ -1,4 +1,4 @@
-"""Which add-ons there are: each folder beside this file is one. A folder is imported only if its add-on is asked for."""
+"""Which add-ons there are: each folder beside this file is one, imported only if its add-on is asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 from talosmith.addons.addon import Addon
 
 NAMES = tuple(
-    sorted(path.name.replace("_", "-") for path in Path(__file__).parent.iterdir() if (path / "__init__.py").is_file())
+    sorted(
+        path.name.replace("_", "-") for path in Path(__file__).parent.iterdir() if (path / "__init__.py").is_file()
+    )
 )
 
 

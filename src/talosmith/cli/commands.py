@@ -27,6 +27,7 @@ COMMANDS = {
     "doctor": Command("Cluster", "Find problems: cause, evidence and fix", "talosmith.cli.doctor"),
     "diff": Command("Cluster", "Compare machine configs field by field", "talosmith.cli.diff"),
     "destroy": Command("Cluster", "Delete the cluster's machines, or reset them", "talosmith.cli.destroy"),
+    "addons": Command("Cluster", "List, show, compare or pull the add-ons", "talosmith.cli.addons"),
     "node": Command("Nodes", "Show a node's logs, kernel log, services or console", "talosmith.cli.node"),
     "events": Command("Nodes", "Show or follow the Talos events of all nodes", "talosmith.cli.events"),
     "support": Command("Nodes", "Collect a support bundle (zip), secrets stripped", "talosmith.cli.support"),

@@ -14,7 +14,10 @@ import typer
 from talosmith.cli.options import EnvironmentOption, InventoryOption, NodeOption, Output, application, say
 from talosmith.cli.planning import (
     OnlyOption,
+    PruneOption,
     SkipOption,
+    TakeOverOption,
+    addon_options,
     command_line,
     plan_data,
     selected,
@@ -45,6 +48,8 @@ def plan(
     only: OnlyOption = None,
     skip: SkipOption = None,
     node: NodeOption = None,
+    take_over: TakeOverOption = None,
+    prune: PruneOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Save the plan to a file, for `talosmith up FILE`.")
     ] = None,
@@ -58,12 +63,16 @@ def plan(
     """Show what `up` would do, and why; changes nothing. Exit codes: 0 in sync, 2 changes or drift, 6 blocked."""
 
     selection = selected(only, skip, node)
-    if destroy and (out or new_secrets):
-        raise UsageError("--destroy cannot be combined with --out or --new-secrets", hint="drop one of them")
+    if destroy and (out or new_secrets or take_over or prune):
+        what = "--out, --new-secrets, --take-over or --prune"
+        raise UsageError(f"--destroy cannot be combined with {what}", hint="drop one of them")
 
     async def run() -> int:
         async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
-            made = await session.plan("destroy" if destroy else "up", selection)
+            if destroy:
+                made = await session.plan("destroy", selection)
+            else:
+                made = await session.plan("up", selection, **addon_options(take_over, prune, session))
         show_warnings(session)
         if output is PlanOutput.MARKDOWN:
             from talosmith.report.plan_markdown import as_markdown
@@ -73,7 +82,7 @@ def plan(
             show(made, Output(output), session.warnings)
         if out is not None:
             replace_file(out, (as_json(envelope("Plan", plan_data(made, session.warnings))) + "\n").encode())
-            again = command_line("up", session.folder, selection)
+            again = command_line("up", session.folder, selection, take_over, prune)
             say(f"plan saved to {out}; run it with `{again} {shlex.quote(str(out))}`")
         if made.blocked:
             return ExitCode.BLOCKED

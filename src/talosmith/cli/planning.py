@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -14,7 +15,7 @@ import typer
 
 from talosmith.cli.options import Duration, Output, emit, say
 from talosmith.cli.pasteable import fixes_pasteable
-from talosmith.errors import Permanent, PlanBlocked, Problem, UsageError
+from talosmith.errors import Permanent, PlanBlocked, Problem, UsageError, no_such
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import Plan
 from talosmith.report import plan as plan_report
@@ -27,12 +28,33 @@ if TYPE_CHECKING:
     from talosmith.engine.lock import ClusterLock
     from talosmith.session import Session
 
+
+class Prunable(StrEnum):
+    """What an add-on leaves behind unless it is named: it holds what others have put there."""
+
+    CRDS = "crds"
+    VOLUMES = "volumes"
+    CLAIMS = "claims"
+
+
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option("--only", metavar="KEY", help="Only steps with this key, such as 'machine/*'; repeatable."),
 ]
 SkipOption = Annotated[
     list[str] | None, typer.Option("--skip", metavar="KEY", help="No steps with this key; repeatable.")
+]
+TakeOverOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--take-over", metavar="ADDON", help="Overwrite objects of this add-on that another tool created; repeatable."
+    ),
+]
+PruneOption = Annotated[
+    list[Prunable] | None,
+    typer.Option(
+        "--prune", metavar="KIND", help="Also delete crds, volumes or claims of add-ons no longer wanted; repeatable."
+    ),
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 UnlockOption = Annotated[str, typer.Option("--force-unlock", metavar="ID", help="Break a stale lock by its id.")]
@@ -48,9 +70,29 @@ def selected(only: list[str] | None, skip: list[str] | None, node: list[str] | N
     return Selection(only=tuple(only or ()), skip=tuple(skip or ()), targets=tuple(node or ()))
 
 
-def command_line(verb: str, folder: Path, selection: Selection) -> str:
+def addon_options(take_over: list[str] | None, prune: list[Prunable] | None, session: Session) -> dict[str, Any]:
+    """Options of `up` that are about add-ons."""
+    for name in take_over or ():
+        if name not in session.cluster.addons:
+            raise no_such("add-on", name, session.cluster.addons, otherwise="see `talosmith addons list`")
+    return {"take_over": tuple(take_over or ()), "prune": tuple(sorted({str(one) for one in prune or ()}))}
+
+
+def command_line(
+    verb: str,
+    folder: Path,
+    selection: Selection,
+    take_over: Sequence[str] | None = None,
+    prune: Sequence[str] | None = None,
+) -> str:
     """The same command, with the selected steps and nodes: without them it could do something else."""
-    options = [("--only", selection.only), ("--skip", selection.skip), ("--node", selection.targets)]
+    options: list[tuple[str, Sequence[str]]] = [
+        ("--only", selection.only),
+        ("--skip", selection.skip),
+        ("--node", selection.targets),
+        ("--take-over", take_over or ()),
+        ("--prune", prune or ()),
+    ]
     words = [
         verb,
         "-i",

@@ -24,7 +24,9 @@ from talosmith.cli.planning import (
     ConfirmOption,
     LimitOption,
     OnlyOption,
+    PruneOption,
     SkipOption,
+    TakeOverOption,
     UnlockOption,
     WaitOption,
     YesOption,
@@ -72,6 +74,8 @@ def up(
     merge: Annotated[
         bool, typer.Option("--merge", help="Also merge the cluster into your talosconfig and kubeconfig.")
     ] = False,
+    take_over: TakeOverOption = None,
+    prune: PruneOption = None,
     timeline: Annotated[
         Path | None, typer.Option("--timeline", metavar="FILE", help="Where to write the timeline (HTML).")
     ] = None,
@@ -93,7 +97,8 @@ def up(
             ) as lock:
                 lines.cluster = session.cluster.name
                 planning.told_taking_over(lock, forced=bool(force_unlock))
-                plan = await session.plan("up", selection, health_limit=health_limit)
+                addons = planning.addon_options(take_over, prune, session)
+                plan = await session.plan("up", selection, health_limit=health_limit, **addons)
                 planning.refuse_blocked(plan, output)
                 if plan.empty:
                     # A run that was killed may have ended before its health check.
@@ -113,7 +118,7 @@ def up(
                     session,
                     plan,
                     lines,
-                    again=planning.command_line("up", session.folder, selection),
+                    again=planning.command_line("up", session.folder, selection, take_over, prune),
                     trust_first_use=trust_first_use,
                     timeline=timeline,
                     limit=limit,

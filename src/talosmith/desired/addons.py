@@ -17,9 +17,11 @@ from talosmith.desired.addon_checks import check_objects
 from talosmith.desired.addon_secrets import Revealed
 from talosmith.desired.secrets_file import Secrets
 from talosmith.errors import TalosmithError
-from talosmith.helm import Hook, Rendered, Release, capabilities
+from talosmith.helm import Hook, Release, Rendered, capabilities
+from talosmith.helm.chart import overlaid
 from talosmith.model.cluster import Cluster, EnabledAddon
 from talosmith.model.services import AddonStage
+from talosmith.model.values import SecretRef
 
 Object = Mapping[str, Any]
 Identity = tuple[str, str, str, str]  # apiVersion, kind, namespace, name
@@ -127,6 +129,21 @@ def _desired(
         hidden=frozenset(reveal.texts),
         note=rendered.note,
     )
+
+
+def values_of(cluster: Cluster, enabled: EnabledAddon) -> dict[str, Any]:
+    """The Helm values of an add-on, the user's over ours; secrets as the references that name them."""
+    own = addon(enabled.name).values(cluster) if is_known(enabled.name) else {}
+    found: dict[str, Any] = _named(overlaid(own, enabled.settings.values))
+    return found
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _named(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_named(inner) for inner in value]
+    return str(value) if isinstance(value, SecretRef) else value
 
 
 def _rendered(

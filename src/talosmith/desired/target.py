@@ -112,7 +112,7 @@ class Desired:
 
     @cached_property
     def without_cni(self) -> bool:
-        """`cluster.network.cni: none`, by the inventory or by a patch, and no add-on is a CNI: the user installs it."""
+        """`cluster.network.cni: none`, by the inventory or a patch, and no add-on is a CNI: the user installs one."""
         from talosmith.desired.config.load import load
 
         if any(one.stage == "cni" and one.name != "flannel" for one in self.cluster.addons.values()):

@@ -175,9 +175,7 @@ async def wait_until_kind(
         raise errors.NotInTime(client.server, f"{kind} of {api_version} is not served after {timeout:g} s")
 
 
-async def placed(
-    client: KubeClient, items: Sequence[Object], *, name: str, namespace: str
-) -> list[dict[str, Any]]:
+async def placed(client: KubeClient, items: Sequence[Object], *, name: str, namespace: str) -> list[dict[str, Any]]:
     """With the namespace they will live in, where their kind has one, and with our label."""
     scopes = _scopes(items)
     found = []

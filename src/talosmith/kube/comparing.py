@@ -1,4 +1,4 @@
-"""Which objects of a set an apply would change, with few questions: what is known to be as it was applied is not asked.
+"""Which objects of a set an apply would change, with few questions: what is as it was applied is not asked for.
 
 An object is in sync if the record of the set has the digest of exactly this object, and the live object still has
 all of its fields. Whatever fails that test is asked by a server-side dry run, which alone decides.
@@ -24,7 +24,7 @@ Path = tuple[str | int, ...]
 
 
 async def live_objects(client: KubeClient, refs: Iterable[Ref]) -> dict[Identity, Object]:
-    """Those of these objects that exist: one list for each kind has all that carry our label; others are asked for."""
+    """Those of these objects that exist: one list for each kind has all that carry our label; others are read."""
     kinds = defaultdict[tuple[str, str], list[Ref]](list)
     for ref in refs:
         kinds[ref.api_version, ref.kind].append(ref)
@@ -44,7 +44,12 @@ async def live_objects(client: KubeClient, refs: Iterable[Ref]) -> dict[Identity
 
 
 async def compare(
-    client: KubeClient, wanted: Sequence[Object], live: Mapping[Identity, Object], record: ObjectSet, *, force: bool = False
+    client: KubeClient,
+    wanted: Sequence[Object],
+    live: Mapping[Identity, Object],
+    record: ObjectSet,
+    *,
+    force: bool = False,
 ) -> list[Change]:
     """What an apply of these objects, as `placed` returned them, would do to each; unchanged ones included."""
     known = {ref.identity: digest for ref, digest in record.digests.items()}
@@ -78,7 +83,9 @@ async def _foreseen(client: KubeClient, item: Object, before: Object | None, *, 
     return Change(ref, outcome, diff, before=before, after=written)
 
 
-def unwanted(record: ObjectSet, wanted: Iterable[Ref], live: Mapping[Identity, Object], delete: Collection[str]) -> list[Change]:
+def unwanted(
+    record: ObjectSet, wanted: Iterable[Ref], live: Mapping[Identity, Object], delete: Collection[str]
+) -> list[Change]:
     """What of a set is no longer wanted: pruned, or kept, with the reason."""
     staying = {ref.identity for ref in wanted}
     changes = []
@@ -100,7 +107,8 @@ def covers(live: Any, wanted: Any) -> bool:
     """Whether a live value has all that is wanted of it; the server and controllers may have added to it."""
     if isinstance(wanted, Mapping):
         return isinstance(live, Mapping) and all(
-            (key in live or value is None) and (value is None or covers(live[key], value)) for key, value in wanted.items()
+            (key in live or value is None) and (value is None or covers(live[key], value))
+            for key, value in wanted.items()
         )
     if isinstance(wanted, list):
         return isinstance(live, list) and len(live) == len(wanted) and all(map(covers, live, wanted))
@@ -132,5 +140,5 @@ def _with(value: Any, path: Path, new: Any) -> Any:
     if not path:
         return new
     copy = list(value) if isinstance(value, list) else dict(value)
-    copy[path[0]] = _with(copy[path[0]], path[1:], new)  # type: ignore[index, call-overload]
+    copy[path[0]] = _with(copy[path[0]], path[1:], new)  # type: ignore[index]
     return copy

@@ -39,6 +39,11 @@ def shown_parts(item: Object | None) -> dict[str, Any]:
     return {**{key: value for key, value in item.items() if key != "status"}, "metadata": meta}
 
 
+def masked(item: Object) -> dict[str, Any]:
+    """The object with the values of a Secret as stars."""
+    return _hidden_pair(dict(item), {})[0]
+
+
 def _hidden_pair(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Values of Secrets as stars, so that one that differs still shows as differing."""
     if "Secret" not in (before.get("kind"), after.get("kind")):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 
 from talosmith import kube as api
 from talosmith.desired.addon_secrets import hide
@@ -187,7 +187,7 @@ def _changes(changes: Iterable[api.Change], hidden: frozenset[str]) -> tuple[Obj
     return tuple(
         ObjectChange(
             ref=str(change.ref),
-            outcome=cast(Literal["created", "changed", "pruned", "kept"], change.outcome),
+            outcome=change.outcome,
             settings=tuple(_masked(one, hidden) for one in changed_fields(change)),
             note=change.note,
             diff=hide(change.diff, hidden),

@@ -1,4 +1,4 @@
-"""Why the pods of a workload do not run, in the words of Kubernetes: ImagePullBackOff, CrashLoopBackOff, Unschedulable."""
+"""Why the pods of a workload do not run, in the words of Kubernetes: ImagePullBackOff, CrashLoopBackOff …"""
 
 from __future__ import annotations
 

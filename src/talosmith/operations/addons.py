@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # whose module renders charts
 STAGES: tuple[AddonStage, ...] = get_args(AddonStage)
 PRUNABLE = {"crds": "CustomResourceDefinition", "volumes": "PersistentVolume", "claims": "PersistentVolumeClaim"}
 _TO_PRUNE = {kind: word for word, kind in PRUNABLE.items()}
-_SHOWN = 5  # objects of a step that are named
 
 
 class AddonOptions(Protocol):
@@ -94,7 +93,9 @@ def _install(
 ) -> None:
     name = one.name
     if seen.manager:
-        again = "" if seen.manager.startswith(("Flux", "Argo")) else f"; to take it over: talosmith up --take-over {name}"
+        again = (
+            "" if seen.manager.startswith(("Flux", "Argo")) else f"; to take it over: talosmith up --take-over {name}"
+        )
         differs = "" if seen.in_sync else ", and differs from the inventory"
         plan.note(f"add-on {name} is managed by {seen.manager}{differs}: left alone{again}")
         return
@@ -166,7 +167,8 @@ def _reason_of(every: AddonsSeen | Unknown | None, seen: AddonSeen | None) -> st
         return "not installed"
     counts = {word: sum(one.outcome == word for one in seen.changes) for word in ("created", "changed", "pruned")}
     words = {"created": "missing", "changed": "different", "pruned": "no longer wanted"}
-    return ", ".join(f"{number} objects {words[word]}" for word, number in counts.items() if number) or "not ready"
+    texts = [f"{number} object{'s' * (number > 1)} {words[word]}" for word, number in counts.items() if number]
+    return ", ".join(texts) or "not ready"
 
 
 def _settings(changes: Sequence[ObjectChange]) -> tuple[SettingChange, ...]:

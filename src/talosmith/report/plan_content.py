@@ -19,7 +19,7 @@ MEANS: Mapping[str, str] = {
 }
 _NOUNS: tuple[tuple[Disruption, str], ...] = (("restart", "restart"), ("drain", "drain"), ("wipe", "wipe"))
 _NODE_CALLS = ("file", "kube", "machine", "resource", "talos")  # calls of other areas change the provider's host
-_RESOURCE = "resource/"  # how the keys of their steps begin
+_AREAS = {"resource/": "resources", "addon/": "add-ons"}  # how the keys of their steps begin, and their title
 _DRIFT_FIX: Mapping[str, str] = {
     "talos-version": "run an upgrade (`talosctl upgrade …`; `up` does not upgrade)",
     "machine-setting": "replace the node (`talosmith destroy -n NODE`, then `talosmith up`)",
@@ -79,15 +79,16 @@ def groups(steps: Steps) -> Iterator[tuple[str, Steps, dict[str, str]]]:
     after = _order(steps)
     by_subject: dict[str, Steps] = {}
     for step in steps:
-        subject = _RESOURCE if step["key"].startswith(_RESOURCE) else one_line(step["subject"])
+        area = step["key"].partition("/")[0] + "/"
+        subject = area if area in _AREAS else one_line(step["subject"])
         by_subject.setdefault(subject, []).append(step)
     alike: dict[tuple[object, ...], list[str]] = {}
     for subject, group in by_subject.items():
         content = tuple(_content(step) for step in group)
-        alike.setdefault((subject in ("", _RESOURCE), content), []).append(subject)
+        alike.setdefault((subject if subject in ("", *_AREAS) else None, content), []).append(subject)
     for subjects in alike.values():
         first = subjects[0]
-        title = "resources" if first == _RESOURCE else ", ".join(subjects) if first else "cluster"
+        title = _AREAS.get(first) or (", ".join(subjects) if first else "cluster")
         group = by_subject[first]
         if len(subjects) > 1:
             group = [{**step, "effect": _effect(step)} for step in group]

@@ -67,7 +67,9 @@ class _Applying(_OnAddon):
         take_over = (one.name,) if self.force else ()
         seen = (await look_at_addons(context.kube(), {one.name: one}, take_over=take_over)).each[one.name]
         if seen.downgrades:
-            raise Permanent(f"a CustomResourceDefinition would be downgraded: {seen.downgrades[0]}", hint="plan again")
+            raise Permanent(
+                f"a CustomResourceDefinition would be downgraded: {seen.downgrades[0]}", hint="plan again"
+            )
         if seen.manager:
             report(f"{one.name} is managed by {seen.manager}: left alone")
             return None
@@ -177,7 +179,7 @@ class ConfigureAddon(_Applying):
 
 @dataclass(frozen=True, slots=True)
 class RemoveAddon(_OnAddon):
-    """Deletes what was applied for an add-on that the inventory no longer has. What may hold the user's data stays."""
+    """Deletes what was applied for an add-on that the inventory no longer has. What may hold data stays."""
 
     delete: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Which add-ons a cluster gets, with chart, version, namespace and order: asked for, implied, or brought by others."""
+"""Which add-ons a cluster gets, with chart, version, namespace and order: named, implied, or brought by others."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def _of_user(name: str, own: AddonSettings, reason: str) -> EnabledAddon:
         reason=reason,
         namespace=own.namespace or name,
         stage=own.stage or "apps",
-        chart=ChartPin(own.repository or own.chart, own.version or "", own.chart if own.repository else "", own.digest or "")
+        chart=ChartPin(
+            own.repository or own.chart, own.version or "", own.chart if own.repository else "", own.digest or ""
+        )
         if own.chart
         else None,
         manifests=own.manifests or "",

@@ -20,7 +20,9 @@ def addons_are_known(resolved: Resolved) -> Iterator[Finding]:
             continue
         close = get_close_matches(name, NAMES, n=1)
         fix = f"did you mean `{close[0]}`?" if close else f"known add-ons: {', '.join(NAMES)}"
-        yield error(("addons", name), f"`{name}` is not an add-on", fix=f"{fix} One of your own needs `chart` or `manifests`")
+        yield error(
+            ("addons", name), f"`{name}` is not an add-on", fix=f"{fix} One of your own needs `chart` or `manifests`"
+        )
 
 
 def addons_are_complete(resolved: Resolved) -> Iterator[Finding]:
@@ -47,7 +49,10 @@ def _incomplete(name: str, own: AddonSettings) -> Iterator[tuple[str, str]]:
     if elsewhere and not own.version and not is_known(name):
         yield "a chart needs its `version`", "versions are pinned, so that the same inventory gives the same cluster"
     if own.chart and not elsewhere and not own.chart.startswith("/"):
-        yield f"`{own.chart}` is neither oci://… nor a path", "for a path begin with ./, for an HTTP repository add `repository`"
+        yield (
+            f"`{own.chart}` is neither oci://… nor a path",
+            "for a path begin with ./, for an HTTP repository add `repository`",
+        )
 
 
 def addons_are_possible(resolved: Resolved) -> Iterator[Finding]:
