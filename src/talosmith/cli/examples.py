@@ -57,6 +57,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "render image": ("talosmith render image",),
     "lab start": ("talosmith lab start", "talosmith lab start test --clock realistic"),
     "lab stop": ("talosmith lab stop", "talosmith lab stop -i clusters/home --delete"),
+    "addons list": ("talosmith addons list", "talosmith addons list --all"),
+    "addons show": ("talosmith addons show cilium", "talosmith addons show cilium --values"),
+    "addons diff": ("talosmith addons diff", "talosmith addons diff cert-manager -i clusters/home"),
+    "addons pull": ("talosmith addons pull", "talosmith addons pull --from home.tar"),
+    "addons bundle": ("talosmith addons bundle --out home.tar",),
     "lab status": ("talosmith lab status", "talosmith lab status -i clusters/home"),
     "lab machine create": (
         "talosmith lab machine create cp-1 cp-2 cp-3",

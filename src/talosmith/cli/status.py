@@ -37,7 +37,7 @@ def status(
         async with Session.open(inventory, environment) as session:
             if watch:
                 return await _watched(session, output)
-            observed = await session.observe()
+            observed = await session.with_addons(await session.observe())
             found = cluster_status(session.desired, observed, await session.causes(observed))
         width = terminal_size(sys.stdout)[0]
         data = status_report.as_data(found)
@@ -70,5 +70,5 @@ async def _watched(session: Session, output: Output) -> int:
 
 
 async def _next(session: Session, states: AsyncIterator[Observed]) -> ClusterStatus:
-    observed = await anext(states)
+    observed = await session.with_addons(await anext(states))
     return cluster_status(session.desired, observed, await session.causes(observed))

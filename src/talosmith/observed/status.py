@@ -15,6 +15,7 @@ from talosmith.desired.target import Desired
 from talosmith.errors import ExitCode
 from talosmith.model.drift import Drift
 from talosmith.model.machines import Machine
+from talosmith.observed.addon_status import AddonStatus, addon_statuses
 from talosmith.observed.phase import Phase, is_learner, phase_of, unmet_text
 from talosmith.observed.sync import drift
 from talosmith.observed.world import EtcdSeen, KubeNodeSeen, NodeSeen, Observed, Unknown
@@ -67,6 +68,7 @@ class ClusterStatus:
     wanted_kubernetes: str
     nodes: tuple[NodeStatus, ...]
     problems: tuple[str, ...]
+    addons: tuple[AddonStatus, ...] = ()
 
     @property
     def vip_holder(self) -> str:
@@ -74,7 +76,8 @@ class ClusterStatus:
 
     @property
     def in_sync(self) -> bool:
-        return not any(node.drift for node in self.nodes)
+        """Of nodes and of add-ons."""
+        return not any(node.drift for node in self.nodes) and all(one.in_sync for one in self.addons)
 
     @property
     def has_problems(self) -> bool:
@@ -102,6 +105,8 @@ def cluster_status(desired: Desired, observed: Observed, causes: Sequence[RootCa
     etcd = observed.etcd()
     explained = {node.name for node in nodes if node.problems}
     problems = [*_cluster_problems(observed, explained), *_unexplained(observed, causes, explained)]
+    addons = addon_statuses(desired, observed) if cluster.addons or observed.addons else ()
+    problems += [one.problem for one in addons if one.problem]
     return ClusterStatus(
         cluster=cluster.name,
         at=observed.at,
@@ -115,6 +120,7 @@ def cluster_status(desired: Desired, observed: Observed, causes: Sequence[RootCa
         wanted_kubernetes=str(cluster.kubernetes_version),
         nodes=nodes,
         problems=tuple(problems),
+        addons=addons,
     )
 
 

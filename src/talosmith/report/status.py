@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from talosmith.foreign_text import escaped_line
 from talosmith.model.cluster import ENDPOINT_TO_COME
+from talosmith.observed.addon_status import AddonStatus
 from talosmith.observed.phase import Phase, shown
 from talosmith.observed.status import ClusterStatus, ConfigState, NodeStatus, without_name
 from talosmith.report.style import Line, Look, Style
@@ -64,6 +66,7 @@ def as_data(status: ClusterStatus) -> dict[str, Any]:
         "healthy": status.healthy,
         "problems": list(status.problems),
         "nodes": [_node_data(node) for node in status.nodes],
+        "addons": [asdict(one) for one in status.addons],
     }
 
 
@@ -95,7 +98,6 @@ def lines(status: ClusterStatus, width: int = WIDTH, changed: Collection[str] | 
 
 
 def _header(status: ClusterStatus, width: int) -> Iterator[Line]:
-    adrift = sum(bool(node.drift) for node in status.nodes)
     unwell = sum(bool(node.problems) for node in status.nodes)
     health: tuple[Look, str] = ("green", "healthy")
     if status.has_problems:
@@ -105,7 +107,7 @@ def _header(status: ClusterStatus, width: int) -> Iterator[Line]:
     yield [
         ("bold", escaped_line(status.cluster)),
         ("", ": "),
-        ("yellow", f"out of sync ({count(adrift, 'node')})") if adrift else ("green", "in sync"),
+        ("green", "in sync") if status.in_sync else ("yellow", f"out of sync ({_adrift(status)})"),
         ("", ", "),
         health,
     ]
@@ -127,6 +129,23 @@ def _facts(status: ClusterStatus) -> Iterator[tuple[str, str]]:
     yield "etcd", _etcd(status)
     yield "Talos", _versions(status.wanted_talos, _running(status, "talos"))
     yield "Kubernetes", _versions(status.wanted_kubernetes, _running(status, "kubernetes"))
+    if status.addons:
+        yield "add-ons", _addons(status.addons)
+
+
+def _adrift(status: ClusterStatus) -> str:
+    nodes = sum(bool(node.drift) for node in status.nodes)
+    addons = sum(not one.in_sync for one in status.addons)
+    parts = [count(number, noun) for number, noun in ((nodes, "node"), (addons, "add-on")) if number]
+    return ", ".join(parts)
+
+
+def _addons(addons: tuple[AddonStatus, ...]) -> str:
+    """`6 in sync; cert-manager differs`"""
+    well = [one for one in addons if one.state in ("in-sync", "built-in")]
+    words = {one.name: one.detail if one.state == "managed" else one.state.replace("-", " ") for one in addons}
+    others = [f"{one.name} {words[one.name]}" for one in addons if one not in well]
+    return "; ".join([*([f"{len(well)} in sync"] if well else []), *others])
 
 
 def _etcd(status: ClusterStatus) -> str:
