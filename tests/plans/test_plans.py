@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -18,13 +19,14 @@ from talosmith.operations.operation import Facts, FormerCluster
 from talosmith.plan.builder import Selection
 from talosmith.plan.step import SEVERITY, Plan
 from talosmith.providers.base import Capabilities
+from tests.plans.addon_worlds import with_addons
 from tests.plans.plan_worlds import bundle, desired, observed
 
 HERE = Path(__file__).parent
 CASES = sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("*/*.yaml"))
 KNOWN = {
     "inventory", "observed", "etcd", "api", "options", "capabilities", "expect", "disruption", "needs", "blocked",
-    "confirm", "notes", "drift", "reasons", "effects", "resources", "settings",
+    "confirm", "notes", "drift", "reasons", "effects", "resources", "settings", "addons",
 }  # fmt: skip
 
 
@@ -32,7 +34,11 @@ def plan_of(case: dict[str, Any], operation: str) -> Plan:
     wanted = desired(case.get("inventory", {}))
     about = {name: case.get(name) for name in ("api", "resources")}
     world = observed(wanted, case.get("observed", {}), etcd=case.get("etcd", {}), **about)
-    options = dict(case.get("options", {}))
+    wanted, world = with_addons(wanted, world, copy.deepcopy(case.get("addons")))
+    options = {
+        key: tuple(value) if key in ("take_over", "prune") else value
+        for key, value in case.get("options", {}).items()
+    }
     selection = Selection(**{key: tuple(options.pop(key)) for key in ("only", "skip", "targets") if key in options})
     known = {name: tuple(options.pop(name, ())) for name in ("missing_files", "own_files")}
     former = [
