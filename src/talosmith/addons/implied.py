@@ -13,10 +13,12 @@ def implied(services: Services) -> Iterator[tuple[str, str]]:
         yield "csi-driver-nfs", "nfs"
     if services.gateways is not None:
         yield "envoy-gateway", "gateways"
+        if services.domain is not None:
+            yield "cert-manager", "domain"
         if services.gateways.dns is not None and services.dns.internal == "k8s-gateway":
             yield "k8s-gateway", "gateways.dns"
-    if services.dns.provider == "cloudflare":
-        yield "external-dns", "dns.provider"
+    if services.dns.provider == "cloudflare" and services.ingress.mode != "none":  # else it is for certificates alone
+        yield "external-dns", "ingress.mode"
     if services.unifi is not None and services.dns.internal == "unifi":
         yield "external-dns-unifi", "unifi"
     if services.ingress.mode == "cloudflare-tunnel":

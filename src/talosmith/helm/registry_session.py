@@ -16,6 +16,7 @@ from talosmith.helm.download import Answer, Client, NoHttp, is_loopback, refused
 
 _PARAMETER = re.compile(r'([a-z_]+)="([^"]*)"')
 _WANTS_TLS = b"HTTP request to an HTTPS server"  # the words of Go's servers
+_SERVED_BY = {"docker.io": "registry-1.docker.io"}  # the name in references is not the host of the API
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Session:
     scheme: str = ""
 
     def url(self, path: str) -> str:
-        return f"{self.scheme or 'https'}://{self.host}/v2/{self.path}/{path}"
+        return f"{self.scheme or 'https'}://{_SERVED_BY.get(self.host, self.host)}/v2/{self.path}/{path}"
 
     def get(self, path: str, limit: int, accept: str = "*/*") -> Answer:
         """The answer, which has to be a good one."""

@@ -11,6 +11,7 @@ from talosmith.model.section import Section, shorthand
 from talosmith.model.values import Address, Asn, DomainName, Host, Name, Network, SecretReference, wrong
 
 GUEST_AGENT = "siderolabs/qemu-guest-agent"
+_UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
 
 class Image(Section):
@@ -114,7 +115,9 @@ class Dns(Section):
 class Ingress(Section):
     mode: Literal["cloudflare-tunnel", "direct", "none"] = "none"
     tunnel: SecretReference | None = None
-    """credentials of the tunnel"""
+    """token of the tunnel"""
+    tunnel_id: Annotated[str, Field(pattern=_UUID)] | None = None
+    """id of the tunnel, for the DNS record that leads to it"""
 
 
 def _controller_url(value: str) -> str:
