@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tools.peers.bench_recipes import TOFU, TOFU_AWS, TOFU_LIBVIRT, TOFU_PROXMOX
-from tools.peers.helm_recipes import HELM
+from tools.peers.helm_recipes import HELM, REGISTRY
 from tools.peers.node_recipes import CNI, CONTAINERD, ETCD, KUBERNETES, MACHINED, NODE_SERVICES, RUNC
 from tools.peers.recipe import Recipe
 from tools.peers.tool_recipes import AGE, KUSTOMIZE, SOPS, TALHELPER, TALOSCTL
@@ -26,6 +26,7 @@ RECIPES = _by_name(
     ETCD,
     KUBERNETES,
     HELM,
+    REGISTRY,
     KUSTOMIZE,
     TOFU,
     TOFU_PROXMOX,

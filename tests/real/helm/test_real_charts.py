@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.real.helm.helm_peer import Case, differences
+from tests.real.helm.module_charts import LACKING, drop_dependency
 from tools.peers import PeerUnavailable
 from tools.peers.helm_recipes import CHARTS, ChartModule, find_chart
 
@@ -33,11 +34,14 @@ def _complete(module: ChartModule, name: str, scratch: Path) -> Path:
         chart = find_chart(module, name)
     except PeerUnavailable as problem:
         pytest.skip(str(problem))
-    if "common" not in module.names:
+    if "common" not in module.names and name not in LACKING:
         return chart
     target = scratch / Path(name).name
     shutil.copytree(chart, target)
-    shutil.copytree(find_chart(module, "common"), target / "charts" / "common")
+    if name in LACKING:
+        drop_dependency(target, LACKING[name])
+    else:
+        shutil.copytree(find_chart(module, "common"), target / "charts" / "common")
     return target
 
 
