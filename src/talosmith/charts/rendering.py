@@ -19,10 +19,12 @@ def render_chart(
     *,
     cluster: Capabilities,
     store: Store | None = None,
+    private: bool = False,
 ) -> Rendered:
     """The objects of a release; several values are laid over each other, the last wins.
 
-    What our renderer cannot do is done by a `helm` on PATH. Raises `ChartError`.
+    What our renderer cannot do is done by a `helm` on PATH. Results with Secrets are kept in memory only, and those
+    of `private` values, which hold secrets, too. Raises `ChartError`.
     """
     return render_known(
         content.digest,
@@ -32,4 +34,6 @@ def render_chart(
         cluster=cluster,
         store=store or Store(default_folder()),
         fall_back=True,
+        private=private,
+        private=private,
     )

@@ -55,7 +55,7 @@ def _problem(addon: str, pin: ChartPin, locked: Locked | None, problem: Talosmit
         return _other_digest(addon, pin, locked, problem)
     if isinstance(problem, Temporary | Offline):
         return ChartProblem(addon, str(problem), _UNREACHABLE)
-    return ChartProblem(addon, str(problem), problem.hint)
+    return ChartProblem(addon, str(problem), problem.hint or f"correct addons.{addon}, or use another chart")
 
 
 def _other_digest(addon: str, pin: ChartPin, locked: Locked | None, problem: DigestDiffers) -> ChartProblem:

@@ -32,7 +32,7 @@ def unpack(data: bytes, *, where: str) -> dict[str, bytes]:
     except tarfile.TarError as problem:
         raise ChartError(f"{where} is no chart archive: {problem}") from None
     if "Chart.yaml" not in files:
-        raise ChartError(f"{where} holds no Chart.yaml", hint="A chart archive is made by `helm package`.")
+        raise ChartError(f"{where} holds no Chart.yaml", hint="a chart archive is made by `helm package`")
     return files
 
 
@@ -46,7 +46,7 @@ def _unzipped(data: bytes, where: str) -> bytes:
     if inflate.unconsumed_tail:
         raise ChartError(f"{where} grows beyond {MAX_TOTAL} bytes when it is unpacked")
     if not inflate.eof:
-        raise ChartError(f"{where} ends too early", hint="Fetch it again.")
+        raise ChartError(f"{where} ends too early", hint="fetch it again")
     return plain
 
 

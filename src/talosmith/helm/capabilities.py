@@ -92,7 +92,7 @@ def capabilities(kube_version: str = DEFAULT_KUBE_VERSION, api_versions: tuple[s
     """A cluster of that version that serves its own API versions and these as well."""
     match = _VERSION.fullmatch(kube_version)
     if match is None:
-        raise UsageError(f"{kube_version!r} is no version of Kubernetes", hint="Give it as v1.36.3.")
+        raise UsageError(f"{kube_version!r} is no version of Kubernetes", hint="for example v1.36.3")
     major, minor, patch = match.groups()
     known = ApiVersions([*_DEFAULT_API_VERSIONS, *api_versions])
     plain = f"v{major}.{minor}.{patch or 0}" if patch or "." in kube_version else kube_version

@@ -24,7 +24,7 @@ def _require_all(chart: Chart) -> None:
     if missing:
         raise ChartError(
             f"chart {chart.name} names subcharts that are not in its charts/ folder: {', '.join(missing)}",
-            hint="Put them there (`helm dependency build`), or take the published archive of the chart.",
+            hint="run `helm dependency build`, or use the published archive of the chart",
         )
 
 

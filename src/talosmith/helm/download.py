@@ -107,7 +107,7 @@ class Client:
             if isinstance(reason, ssl.SSLCertVerificationError):
                 raise Permanent(
                     f"{_shown(url)}: its certificate is not trusted: {reason.verify_message}",
-                    hint="Add its authority to the trusted ones, e.g. by SSL_CERT_FILE.",
+                    hint="if its CA is yours, name the CA's file in SSL_CERT_FILE",
                 ) from None
             no_http = isinstance(reason, http.client.HTTPException | ConnectionResetError | BrokenPipeError)
             raise (NoHttp if no_http else Temporary)(f"{_shown(url)} cannot be reached: {reason}") from None
@@ -126,7 +126,7 @@ def _checked(url: str, status: int, headers: Message, body: Any, limit: int) -> 
         raise Temporary(
             f"{_shown(url)} answers {status}" + (", too many requests" if status == 429 else ""),
             retry_after=float(waiting) if waiting.isdigit() else 1.0,
-            hint="Try again later.",
+            hint="try again later",
         )
     return _read(url, status, headers, body, limit)
 
@@ -150,9 +150,9 @@ def refused(url: str, status: int) -> Permanent:
     """The error of a status that trying again will not change."""
     words = {401: "asks for a login", 403: "forbids that", 404: "does not have that"}
     hints = {
-        401: "Give credentials for this host.",
-        403: "Check what these credentials may read.",
-        404: "Check the name and the version.",
+        401: "log in with `helm registry login` or `docker login`",
+        403: "check what this login may read",
+        404: "check the name and the version",
     }
     said = f"{words[status]} (HTTP {status})" if status in words else f"answers HTTP {status}"
     return Permanent(f"{_shown(url)} {said}", hint=hints.get(status, ""))

@@ -40,7 +40,7 @@ def _read(path: Path) -> dict[str, Credentials]:
         return {_host(name): login for name, entry in entries.items() if (login := _login(entry)) is not None}
     except (ValueError, AttributeError, TypeError, binascii.Error):
         raise SecretsError(  # the file's text must not get into the message
-            f"{path} cannot be read as a file of logins", hint="Log in again, or remove the file."
+            f"{path} cannot be read as a file of logins", hint="log in again, or remove the file"
         ) from None
 
 

@@ -42,7 +42,7 @@ def parse_path(path: str) -> list[str | int]:
     while True:
         match = _PART.match(path, place)
         if match is None or not match[1]:
-            raise UsageError(f"{path!r} is no path to a value", hint="Write it as image.tag or args[0].")
+            raise UsageError(f"{path!r} is no path to a value", hint="for example image.tag or args[0]")
         steps.append(re.sub(r"\\(.)", r"\1", match[1]))
         for index in re.findall(r"[0-9]+", match[2]):
             if int(index) > _MAX_INDEX:

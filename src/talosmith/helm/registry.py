@@ -48,7 +48,7 @@ class Reference:
     def parse(cls, text: str, version: str = "") -> Reference:
         match = _REFERENCE.fullmatch(text)
         if match is None:
-            raise ChartError(f"{text!r} is no place in a registry", hint="Write it as oci://host/path:version.")
+            raise ChartError(f"{text!r} is no place in a registry", hint="for example oci://host/path:version")
         host, path, tag, digest = match.groups()
         return cls(host, path, tag or version.replace("+", "_"), digest or "")
 
@@ -121,7 +121,7 @@ def _no_version(session: Session, text: str, wanted: str) -> Permanent:
     except Permanent:
         known = []
     if not known:
-        return ChartError(f"{text} does not exist (HTTP 404 from {session.host})", hint="Check the chart's path.")
+        return ChartError(f"{text} does not exist (HTTP 404 from {session.host})", hint="check the chart's path")
     return _missing(text, wanted.replace("_", "+"), known)
 
 
@@ -130,7 +130,7 @@ def _missing(text: str, version: str, known: list[str]) -> VersionMissing:
     return VersionMissing(
         f"{text} has no version {version or 'without a pre-release mark'}"
         + (f"; versions near it: {', '.join(around)}" if around else ""),
-        hint="Choose a version that exists.",
+        hint="choose a version that exists",
     )
 
 

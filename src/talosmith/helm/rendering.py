@@ -24,7 +24,7 @@ from talosmith.helm.sources import ChartSource, fetch
 from talosmith.helm.store import Store, default_folder
 
 _FORMAT = 2  # of what is kept; a new one leaves the old behind
-_KEPT = 32
+_KEPT = 64
 _memory: OrderedDict[str, bytes] = OrderedDict()
 
 
@@ -69,8 +69,12 @@ def render_known(
     store: Store,
     check_schema: bool = True,
     fall_back: bool = False,
+    private: bool = False,
 ) -> Rendered:
-    """The objects of a release of the chart with this digest; its files are loaded only if they are needed."""
+    """The objects of a release of the chart with this digest; its files are loaded only if they are needed.
+
+    `private`: the values hold secrets, so that the result is kept in memory only, whatever it holds.
+    """
     key = _key(chart, release, given, cluster, check_schema)
     kept = _kept(key, store)
     if kept is not None:
@@ -87,7 +91,7 @@ def render_known(
         except ChartError:
             raise problem from None  # helm stops there as well: ours names the template and the line
         rendered = replace(rendered, note=f"rendered by {helm}, for our own renderer stopped: {problem}")
-    _keep(key, rendered, store)
+    _keep(key, rendered, store, private=private)
     return rendered
 
 
@@ -133,7 +137,7 @@ def _kept(key: str, store: Store) -> Rendered | None:
         return None
 
 
-def _keep(key: str, rendered: Rendered, store: Store) -> None:
+def _keep(key: str, rendered: Rendered, store: Store, *, private: bool) -> None:
     content = json.dumps(
         {
             "objects": [vars(one) for one in rendered.objects],
@@ -147,8 +151,13 @@ def _keep(key: str, rendered: Rendered, store: Store) -> None:
     _memory[key] = content
     while len(_memory) > _KEPT:
         _memory.popitem(last=False)
-    if not any(one.kind == "Secret" for one in (*rendered.objects, *rendered.hooks)):
+    if not private and not any(map(_is_secret, (*rendered.objects, *rendered.hooks))):
         try:
             store.write(store.rendered(key), content)
         except OSError:
             return  # a cache that cannot be written is no reason to fail
+
+
+def _is_secret(one: RenderedObject) -> bool:
+    """A Secret with content; charts create empty ones, too, which their programs fill."""
+    return one.kind == "Secret" and bool(one.content.get("data") or one.content.get("stringData"))

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -97,7 +98,7 @@ def _choose(entries: list[Mapping[str, Any]], name: str, version: str, where: st
     raise VersionMissing(
         f"{where} has no version {version or 'without a pre-release mark'} of {name}"
         + (f"; versions near it: {', '.join(around)}" if around else ""),
-        hint="Choose a version that exists.",
+        hint="choose a version that exists",
     )
 
 
@@ -108,9 +109,12 @@ def _digest(entry: Mapping[str, Any]) -> str:
 
 def _entries(text: str, name: str, where: str) -> list[Mapping[str, Any]]:
     index = _read(_part(text, name) or text, where)
-    entries = (index.get("entries") or {}).get(name)
+    known = index.get("entries") or {}
+    entries = known.get(name)
     if not isinstance(entries, list) or not entries:
-        raise ChartError(f"{where} has no chart {name!r}", hint="`entries` of its index.yaml lists what it has.")
+        close = get_close_matches(name, list(known), n=1)
+        hint = f"did you mean `{close[0]}`?" if close else "`entries` of its index.yaml lists what it has"
+        raise ChartError(f"{where} has no chart {name!r}", hint=hint)
     return [one for one in entries if isinstance(one, dict)]
 
 
@@ -137,7 +141,7 @@ def _part(text: str, name: str) -> str:
 def _get(url: str, client: Client, base: str, limit: int) -> bytes:
     """The repository's login goes to its own host only: archives may lie anywhere."""
     if urlsplit(url).scheme not in ("http", "https"):
-        raise Permanent(f"{url} is no HTTP address", hint="Charts in OCI registries are given as oci://host/path.")
+        raise Permanent(f"{url} is no HTTP address", hint="charts in OCI registries are given as oci://host/path")
     login = client.of_host(url) if urlsplit(url).netloc == urlsplit(base).netloc else None
     answer = client.get(url, limit=limit, headers={"Authorization": login.header()} if login else {})
     if answer.status != 200:

@@ -18,7 +18,7 @@ def check(chart: Chart, values: dict[str, Any]) -> None:
         more = f"\n… and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
         raise ChartError(
             "the values are not what the chart's schema asks for:\n" + "\n".join(problems[:_SHOWN]) + more,
-            hint="Correct the values, or render without the schema check.",
+            hint="correct the values",
         )
 
 
@@ -47,7 +47,7 @@ def _against(name: str, text: bytes, values: dict[str, Any]) -> list[str]:
     except referencing.exceptions.Unresolvable as problem:
         raise ChartError(
             f"the schema of chart {name} refers to {problem.ref}, which is not part of the chart",
-            hint="Render without the schema check.",
+            hint="report it to the chart's authors",
         ) from None
     return [f"{name}: {'.'.join(map(str, one.absolute_path)) or '(top)'}: {_message(one)}" for one in errors]
 

@@ -28,7 +28,7 @@ def verified(content: bytes, digest: str, *, where: str) -> bytes:
     if digest_of(content) != digest:
         raise ChartError(
             f"{where} has the digest {digest_of(content)}, but {digest} was promised",
-            hint="It was changed on the way or in the repository. Do not use it before you know why.",
+            hint="it was changed on the way or in the repository: do not use it before you know why",
         )
     return content
 
