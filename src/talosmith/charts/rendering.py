@@ -35,5 +35,4 @@ def render_chart(
         store=store or Store(default_folder()),
         fall_back=True,
         private=private,
-        private=private,
     )

@@ -56,6 +56,7 @@ def show(
     output: OutputOption = Output.TEXT,
 ) -> int:
     """Print the objects of an add-on as they are applied, as YAML; values of Secrets are masked."""
+    from talosmith.desired.addon_secrets import hide_all
     from talosmith.kube.diff import masked
     from talosmith.report import addons as report
     from talosmith.yaml import goyaml
@@ -69,13 +70,14 @@ def show(
         return found, values_of(session.cluster, session.cluster.addons[name])
 
     found, given = _run(inventory, environment, work)
-    objects = [*found.crds, *found.objects, *(hook.content for hook in (*found.before, *found.later)), *found.config]
+    every = [*found.crds, *found.objects, *(hook.content for hook in (*found.before, *found.later)), *found.config]
+    objects = [masked(hide_all(one, found.hidden)) for one in every]
     data = {
         "name": found.name,
         "version": found.version,
         "namespace": found.namespace,
         "values": given,
-        "objects": [masked(one) for one in objects],
+        "objects": objects,
     }
     text = goyaml.dump(given).rstrip("\n") if values else report.objects_text(objects)
     emit(data, output, lambda _: text, kind="Addon", document=True)

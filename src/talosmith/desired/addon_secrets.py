@@ -19,6 +19,7 @@ class Revealed:
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
+        self.revealed = False
         self.texts: set[str] = set()
 
     def __call__(self, value: Any, *, references: bool = False) -> Any:
@@ -35,9 +36,21 @@ class Revealed:
 
     def _text(self, reference: SecretRef) -> str:
         text = self._secrets.value_of(reference).reveal()
+        self.revealed = True
         if len(text) >= _SHORTEST:
             self.texts |= {text, base64.b64encode(text.encode()).decode()}
         return text
+
+
+def hide_all(value: Any, secrets: frozenset[str]) -> Any:
+    """A value of any form without these secrets."""
+    if isinstance(value, str):
+        return hide(value, secrets)
+    if isinstance(value, list):
+        return [hide_all(one, secrets) for one in value]
+    if isinstance(value, Mapping):
+        return {key: hide_all(one, secrets) for key, one in value.items()}
+    return value
 
 
 def hide(text: str, secrets: frozenset[str]) -> str:

@@ -154,7 +154,8 @@ def _rendered(
     values = [reveal(known.values(cluster))] if known else []
     values.append(reveal(enabled.settings.values, references=True))
     release = Release(enabled.name, enabled.namespace)
-    return render_chart(chart, release, values, cluster=capabilities(str(cluster.kubernetes_version)))
+    known_apis = capabilities(str(cluster.kubernetes_version))
+    return render_chart(chart, release, values, cluster=known_apis, private=bool(reveal.revealed))
 
 
 def _owned(item: Object, enabled: EnabledAddon) -> Object:

@@ -72,7 +72,9 @@ async def _foreseen(client: KubeClient, item: Object, before: Object | None, *, 
     if before is None:
         return Change(ref, "created", difference(None, item))
     if (owner := other_manager(before)) and not force:
-        return Change(ref, "kept", note=f"managed by {owner}", after=item, before=before)
+        if covers(before, item):
+            return Change(ref, "unchanged")
+        return Change(ref, "kept", difference(before, item), f"managed by {owner}")
     try:
         written = (await client.apply(item, force=force, dry_run=True)).item
     except errors.Conflict as conflict:

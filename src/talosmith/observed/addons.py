@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talosmith import kube as api
-from talosmith.desired.addon_secrets import hide
 from talosmith.kube.comparing import Identity
-from talosmith.model.resources import Setting, SettingChange
 from talosmith.observed.crd_versions import downgrade
-from talosmith.observed.object_fields import changed_fields
+from talosmith.observed.object_fields import changed_fields, without_secrets
 from talosmith.observed.world import AddonSeen, AddonsSeen, ObjectChange
 
 if TYPE_CHECKING:  # whose module renders charts
@@ -184,29 +182,12 @@ def _manager(placed: Placed, record: api.ObjectSet, live: Live, *, force: bool) 
 
 
 def _changes(changes: Iterable[api.Change], hidden: frozenset[str]) -> tuple[ObjectChange, ...]:
-    return tuple(
-        ObjectChange(
-            ref=str(change.ref),
-            outcome=change.outcome,
-            settings=tuple(_masked(one, hidden) for one in changed_fields(change)),
-            note=change.note,
-            diff=hide(change.diff, hidden),
-        )
-        for change in changes
-        if change.outcome != "unchanged"
-    )
-
-
-def _masked(one: SettingChange, hidden: frozenset[str]) -> SettingChange:
-    before, after = _hidden(one.before, hidden), _hidden(one.after, hidden)
-    return SettingChange(one.name, before, after, masked=one.masked or (before, after) != (one.before, one.after))
-
-
-def _hidden(value: Setting, hidden: frozenset[str]) -> Setting:
-    if isinstance(value, str):
-        return hide(value, hidden)
-    if isinstance(value, list):
-        return [_hidden(one, hidden) for one in value]
-    if isinstance(value, dict):
-        return {key: _hidden(one, hidden) for key, one in value.items()}
-    return value
+    found = []
+    for change in changes:
+        one = without_secrets(change, hidden) if hidden else change
+        if one.outcome != "unchanged":
+            settings = changed_fields(one)
+            found.append(
+                ObjectChange(ref=str(one.ref), outcome=one.outcome, settings=settings, note=one.note, diff=one.diff)
+            )
+    return tuple(found)

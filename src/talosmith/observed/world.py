@@ -191,7 +191,8 @@ class AddonSeen:
 
     @property
     def in_sync(self) -> bool:
-        return not any(one.outcome != "kept" for one in self.changes)
+        """Of an add-on that another tool manages: it is as the inventory has it, though the tool keeps it so."""
+        return not any(self.manager or one.outcome != "kept" for one in self.changes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ from typing import Any
 
 from talosmith.addons import NAMES, addon
 from talosmith.foreign_text import escaped_line
-from talosmith.kube.diff import masked
 from talosmith.observed.addon_status import AddonStatus
 from talosmith.observed.world import ObjectChange
 from talosmith.report.style import Look, Style
@@ -91,5 +90,5 @@ def diff_data(changes: Mapping[str, Sequence[ObjectChange]]) -> dict[str, Any]:
 
 
 def objects_text(objects: Sequence[Mapping[str, Any]]) -> str:
-    """YAML documents; values of Secrets are masked."""
-    return "---\n".join(goyaml.dump(masked(one)) for one in objects).rstrip("\n")
+    """YAML documents."""
+    return "---\n".join(map(goyaml.dump, objects)).rstrip("\n")
