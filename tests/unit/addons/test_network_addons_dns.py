@@ -188,5 +188,6 @@ def test_the_id_of_a_tunnel_is_a_uuid(wrong: str, tmp_path: Path) -> None:
 
 def test_a_tunnel_to_nowhere(tmp_path: Path) -> None:
     said = findings(tmp_path, NODES + "addons: {cloudflared: true}\n")
-    assert ("error", "the tunnel leads nowhere") in said
-    assert ("error", "cloudflared needs the token of a tunnel") in said
+    assert ("error", "cloudflared has no tunnel") in said
+    tunnel = "ingress: {mode: cloudflare-tunnel, tunnel: 'sops:cloudflare.tunnel'}\n"
+    assert ("error", "the tunnel leads nowhere") in findings(tmp_path, NODES + CLOUDFLARE + tunnel)

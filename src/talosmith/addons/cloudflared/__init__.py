@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from talosmith.addons.addon import Addon, Finding, MachineNeeds, Object, namespace_of, secret
 from talosmith.addons.cloudflared.deployment import NAME, deployment, ingress_rules
-from talosmith.addons.envoy_gateway.gateways import EXTERNAL, addresses, host
+from talosmith.addons.envoy_gateway.gateways import EXTERNAL, host
 from talosmith.model.cluster import Cluster
 
 _BUFFER = "7500000"  # bytes; QUIC asks for more than the kernel's default
@@ -63,20 +63,18 @@ def machine(cluster: Cluster) -> MachineNeeds:
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:
+    """What the rules of DNS and gateways do not say already."""
     ingress = cluster.services.ingress
-    if ingress.tunnel is None:
-        what = "cloudflared needs the token of a tunnel"
-        yield Finding(
-            "error", ("addons", "cloudflared"), what, fix="for example ingress.tunnel: sops:cloudflare.tunnel"
-        )
-    if EXTERNAL not in addresses(cluster) or cluster.services.domain is None:
-        what = "the tunnel leads nowhere"
-        why = "it needs an external Gateway, and the domain that it serves"
-        yield Finding("error", ("ingress", "mode"), what, why, "set gateways.external and `domain`")
+    if ingress.mode != "cloudflare-tunnel":
+        fix = "set `ingress.mode: cloudflare-tunnel` and `ingress.tunnel`"
+        yield Finding("error", ("addons", "cloudflared"), "cloudflared has no tunnel", fix=fix)
+    elif cluster.services.gateways is None:
+        what, why = "the tunnel leads nowhere", "there is no external Gateway"
+        yield Finding("error", ("ingress", "mode"), what, why, "set gateways.internal and gateways.external")
     elif ingress.tunnel_id is None and _has_record(cluster):
         yield Finding(
             "warning",
-            ("ingress", "tunnel"),
+            ("ingress", "mode"),
             f"no DNS record leads to the tunnel: {host(cluster, EXTERNAL)} is not created",
             "it is a CNAME of the tunnel's id, which the inventory does not have",
             "set `ingress.tunnel_id` to the id that `cloudflared tunnel list` shows, or create the record yourself",
