@@ -8,25 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from talosmith.addons.addon import Addon, Chart, Finding, Values
+from talosmith.addons.storage import default_annotations
 from talosmith.model.cluster import Cluster
 
+NAME = "csi-driver-nfs"
 _EXTENSION = "siderolabs/nfs-utils"
 
 
 def values(cluster: Cluster) -> Values:
-    found: Values = {"controller": {"replicas": 1}, "externalSnapshotter": {"enabled": False}}
+    # One replica: the controller has a fixed port of the host. Snapshots need CRDs that the chart does not bring.
+    found: Values = {"controller": {"replicas": 1, "enableSnapshotter": False}}
     nfs = cluster.services.nfs
     if nfs is None:
         return found
     parameters = {"server": nfs.server, "share": nfs.share, "onDelete": nfs.reclaim_policy.lower()}
     if nfs.sub_dir:
         parameters["subDir"] = nfs.sub_dir
-    default = {"storageclass.kubernetes.io/is-default-class": "true"} if nfs.default else {}
     return found | {
         "storageClass": {
             "create": True,
             "name": "nfs",
-            "annotations": default,
+            "annotations": default_annotations(cluster, NAME),
             "parameters": parameters,
             "reclaimPolicy": nfs.reclaim_policy,
             "volumeBindingMode": "Immediate",
@@ -38,8 +40,8 @@ def values(cluster: Cluster) -> Values:
 def check(cluster: Cluster) -> Iterator[Finding]:
     nfs = cluster.services.nfs
     if nfs is None:
-        what = "csi-driver-nfs is installed without a StorageClass"
-        yield Finding("warning", ("addons", "csi-driver-nfs"), what, "there is no `nfs`", "set nfs.server and nfs.share")
+        what = f"{NAME} is installed without a StorageClass"
+        yield Finding("warning", ("addons", NAME), what, "there is no `nfs`", "set nfs.server and nfs.share")
         return
     options = set(nfs.mount_options)
     locks = options & {"nfsvers=3", "vers=3"} and "nolock" not in options
@@ -55,11 +57,9 @@ def check(cluster: Cluster) -> Iterator[Finding]:
 ADDON = Addon(
     title="StorageClass on an NFS share",
     namespace="kube-system",
-    chart=Chart(
-        "https://raw.githubusercontent.com/kubernetes-csi/csi-driver-nfs/master/charts",
-        {"4.13.4": ">=1.21"},
-        "csi-driver-nfs",
-    ),
+    chart=Chart("https://kubernetes-csi.github.io/csi-driver-nfs", {"4.13.4": ">=1.21"}, NAME),
     values=values,
     check=check,
+    privileged=True,
+    rendered_by_tests=False,
 )

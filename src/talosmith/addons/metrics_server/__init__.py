@@ -15,10 +15,8 @@ _APPROVER = "talos-ccm"
 
 
 def values(cluster: Cluster) -> Values:
-    args = ["--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname"]
-    if _APPROVER not in cluster.addons:
-        args.append("--kubelet-insecure-tls")
-    return {"replicas": 2 if len(cluster.nodes) > 1 else 1, "args": args}
+    args = [] if _APPROVER in cluster.addons else ["--kubelet-insecure-tls"]
+    return {"replicas": 2 if len(cluster.nodes) > 1 else 1, "args": args}  # beside the chart's `defaultArgs`
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:
@@ -36,7 +34,7 @@ ADDON = Addon(
     title="CPU and memory figures for kubectl top and autoscalers",
     namespace="kube-system",
     chart=Chart(
-        "https://kubernetes-sigs.github.io/metrics-server", {"3.13.1": ">=1.31", "3.12.2": ">=1.19"}, "metrics-server"
+        "https://kubernetes-sigs.github.io/metrics-server", {"3.13.1": ">=1.31", "3.12.2": ">=1.27"}, "metrics-server"
     ),
     values=values,
     check=check,
