@@ -16,6 +16,7 @@ from talosmith.files.regular import FileTrouble, read_content
 from talosmith.kustomize.errors import ManifestError
 
 MAX_BYTES = 5 << 20
+_ENCRYPTED = b"ENC[AES256_GCM,data:"
 
 
 class Sources:
@@ -49,6 +50,12 @@ class Sources:
             raise ManifestError(f"{path} {trouble}" if named_in else str(trouble), file=named_in or path) from None
         if len(content) > MAX_BYTES:
             raise ManifestError(f"larger than {MAX_BYTES >> 20} MB", file=path, hint="split the file")
+        if _ENCRYPTED in content and b"sops" in content:
+            raise ManifestError(
+                "encrypted by SOPS, and manifests are not decrypted",
+                file=path,
+                hint="install a chart, whose values may name secrets by `sops:`, or leave this file to Flux",
+            )
         self._read[real] = content
         return content
 

@@ -6,26 +6,33 @@ shows in the output (1000000 is printed as 1e+06) and must be kept; manifests ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
 
-from talosmith.yaml.go_words import resolve_for_kubernetes
+from talosmith.yaml.go_words import Scalar, resolve_for_kubernetes
 from talosmith.yaml.limits import MAX_MANIFEST_DEPTH, LimitExceeded, check_limits, too_deep
 
 _PARSER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:binary"}
 
 
-def load_all(text: str, *, whole_numbers: bool = True, refuse_twice: bool = False) -> Iterator[Any]:
+def load_all(
+    text: str,
+    *,
+    whole_numbers: bool = True,
+    refuse_twice: bool = False,
+    resolve: Callable[[str], Scalar] = resolve_for_kubernetes,
+) -> Iterator[Any]:
     """Every document of the text. Raises `yaml.MarkedYAMLError`, `LimitExceeded` for a text beyond the limits.
 
     Of a key that stands twice the last one counts, unless it is refused: Kubernetes would take one of the two.
+    `resolve` says what an unquoted word means, for tools that read otherwise than kubectl.
     """
     if "&" in text and "*" in text:
         check_limits(text, depth=MAX_MANIFEST_DEPTH, values=None)  # files have a largest size
-    yield from _Builder(text, whole_numbers, refuse_twice).documents()
+    yield from _Builder(text, whole_numbers, refuse_twice, resolve).documents()
 
 
 def load(text: str) -> Any:
@@ -40,8 +47,9 @@ def _wrong(what: str, event: Any) -> yaml.MarkedYAMLError:
 class _Builder:
     """Builds values straight from the parser's events: several times quicker than by way of YAML nodes."""
 
-    def __init__(self, text: str, whole_numbers: bool, refuse_twice: bool) -> None:
+    def __init__(self, text: str, whole_numbers: bool, refuse_twice: bool, resolve: Callable[[str], Scalar]) -> None:
         self._parser = _PARSER(text)
+        self._resolve = resolve
         self._whole_numbers = whole_numbers
         self._refuse_twice = refuse_twice
         self._anchors: dict[str, Any] = {}
@@ -95,14 +103,14 @@ class _Builder:
         seen = self._seen
         if text in seen:
             return seen[text]
-        value = resolve_for_kubernetes(text)
+        value = self._resolve(text)
         if type(value) is int and not self._whole_numbers:
             value = float(value)
         seen[text] = value
         return value
 
     def _tagged(self, tag: str, text: str) -> Any:
-        value = resolve_for_kubernetes(text)
+        value = self._resolve(text)
         if tag == "tag:yaml.org,2002:float" and isinstance(value, int):
             return float(value)
         return float(value) if type(value) is int and not self._whole_numbers else value
@@ -118,7 +126,7 @@ class _Builder:
                 if event.implicit[0] and event.value == "<<":
                     merged.append(self._value(following()))
                     continue
-                key = event.value if not event.implicit[0] else _key(resolve_for_kubernetes(event.value), event)
+                key = event.value if not event.implicit[0] else _key(self._resolve(event.value), event)
                 if event.anchor:
                     self._anchors[event.anchor] = key
             else:
