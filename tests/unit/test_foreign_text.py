@@ -15,7 +15,7 @@ from talosmith.foreign_text import cleaned, escaped, escaped_line
 from talosmith.helm import binary
 from talosmith.helm.capabilities import capabilities
 from talosmith.helm.errors import ChartError
-from talosmith.helm.render import Release
+from talosmith.helm.release import Release
 from talosmith.kube.answers import from_answer
 from talosmith.talos.grpc.failures import from_status
 

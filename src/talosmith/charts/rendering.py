@@ -7,7 +7,7 @@ from typing import Any
 
 from talosmith.charts.content import ChartContent
 from talosmith.helm.capabilities import Capabilities
-from talosmith.helm.render import Release, Rendered
+from talosmith.helm.release import Release, Rendered
 from talosmith.helm.rendering import render_known, together
 from talosmith.helm.store import Store, default_folder
 

@@ -8,7 +8,7 @@ from talosmith.helm.download import Client, Credentials
 from talosmith.helm.errors import ChartError, TemplateError
 from talosmith.helm.manifests import Hook, RenderedObject
 from talosmith.helm.overrides import Override
-from talosmith.helm.render import Release, Rendered
+from talosmith.helm.release import Release, Rendered
 from talosmith.helm.rendering import render
 from talosmith.helm.sources import ChartSource, LocalChart, RegistryChart, RepositoryChart
 from talosmith.helm.store import Store

@@ -22,7 +22,7 @@ from talosmith.helm import manifests, volatile
 from talosmith.helm.capabilities import Capabilities
 from talosmith.helm.errors import ChartError
 from talosmith.helm.manifests import Hook
-from talosmith.helm.render import Release, Rendered
+from talosmith.helm.release import Release, Rendered
 
 _SOURCE = re.compile(r"# Source: (\S+)\n")
 _DEADLINE = 120

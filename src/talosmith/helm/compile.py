@@ -49,6 +49,8 @@ class Compiler:
         return known
 
     def _compile(self, name: str, text: str) -> list[Program]:
+        if "{{" not in text:
+            return [Program(name, name, lambda dot, variables, write: write(text), 2, not text.strip())]
         parsed = parse(name, text, self.functions)
         lines = _Lines(text)
         bodies = [(name, parsed.root), *((one.name, one.body) for one in parsed.definitions)]

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from talosmith.helm import binary, yaml_in
+from talosmith.helm import yaml_in
 from talosmith.helm.capabilities import HELM_VERSION, Capabilities, capabilities
 from talosmith.helm.chart import digest, overlaid
 from talosmith.helm.download import Client
 from talosmith.helm.errors import ChartError
 from talosmith.helm.manifests import Hook, RenderedObject
 from talosmith.helm.overrides import Override, applied
-from talosmith.helm.render import Release, Rendered, render_files
+from talosmith.helm.release import Release, Rendered
 from talosmith.helm.sources import ChartSource, fetch
 from talosmith.helm.store import Store, default_folder
 
@@ -79,6 +79,10 @@ def render_known(
     kept = _kept(key, store)
     if kept is not None:
         return kept
+    # These bring the template functions, which take longer to import than a kept result takes to read.
+    from talosmith.helm import binary
+    from talosmith.helm.renderer import render_files
+
     files = load()
     try:
         rendered = render_files(files, release, given, cluster, check_schema=check_schema)

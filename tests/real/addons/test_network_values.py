@@ -17,7 +17,7 @@ from talosmith.addons import addon
 from talosmith.helm import Release, Rendered, capabilities, yaml_in
 from talosmith.helm.chart import overlaid
 from talosmith.helm.folder import read
-from talosmith.helm.render import render_files
+from talosmith.helm.renderer import render_files
 from talosmith.model.values import SecretRef
 from tests.unit.addons.network_inventories import ALL, made
 from tools.peers import PeerUnavailable

@@ -14,7 +14,7 @@ from talosmith.helm import ChartError, Release, capabilities, yaml_in
 from talosmith.helm.folder import read
 from talosmith.helm.manifests import split
 from talosmith.helm.overrides import Override, applied
-from talosmith.helm.render import render_files
+from talosmith.helm.renderer import render_files
 
 KUBE_VERSION = "v1.36.3"
 _SOURCE = re.compile(r"# Source: (\S+)\n")

@@ -34,7 +34,7 @@ def test_the_helm_on_path_renders_what_ours_does_not(on_path: Path, tmp_path: Pa
 
 def test_both_renderers_give_the_same_result(on_path: Path, tmp_path: Path) -> None:
     from talosmith.helm import binary, folder
-    from talosmith.helm.render import render_files
+    from talosmith.helm.renderer import render_files
 
     files = folder.read(write(tmp_path / "parent", FAMILY))
     question = (Release("r", "ns"), {"own": {"keep": 2.0}}, capabilities("v1.36.3", ("x/v1",)))
