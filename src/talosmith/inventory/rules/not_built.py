@@ -15,12 +15,15 @@ NOT_BUILT = {
     "repository": "the repository is neither read nor written",
     "gitops": "Flux is not installed; `addons.flux-instance` installs it",
 }
+_FLUX = "flux-instance"  # follows the repository
 
 
 def keys_are_built(resolved: Resolved) -> Iterator[Finding]:
     """A warning for each key that is given, asks for something, and is not acted on."""
     inventory = resolved.inventory
     given = {key for key in inventory.model_fields_set if getattr(inventory, key) is not None}
+    if _FLUX in resolved.cluster.addons:
+        given -= {"repository", "gitops"}
     for key, consequence in NOT_BUILT.items():
         if key in given:
             fix = f"set it up yourself after `talosmith up`, or remove `{key}`"
