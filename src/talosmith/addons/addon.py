@@ -70,6 +70,14 @@ class MachineNeeds:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterMark:
+    """In values: the cluster's name and id, by which a provider knows what Kubernetes creates there as the cluster's.
+
+    The id comes from the cluster's secrets, so it is filled in where add-ons are rendered.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """What is wrong with the inventory for this add-on. `path` is the key that it is about."""
 

@@ -1,4 +1,4 @@
-"""References to secrets in values and objects of add-ons, replaced by the secrets' texts; each text is remembered."""
+"""What add-ons leave open in values and objects: secrets, whose texts are remembered, and the cluster's mark."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from talosmith.addons.addon import ClusterMark
 from talosmith.desired.secrets_file import Secrets
 from talosmith.model.values import SecretRef
 
@@ -17,8 +18,9 @@ _SHORTEST = 4  # a text of fewer characters is part of too many others to be hid
 class Revealed:
     """Called with a value, returns it with secrets in place of references. `texts` are all that were revealed."""
 
-    def __init__(self, secrets: Secrets) -> None:
+    def __init__(self, secrets: Secrets, mark: str = "") -> None:
         self._secrets = secrets
+        self._mark = mark
         self.revealed = False
         self.texts: set[str] = set()
 
@@ -30,6 +32,8 @@ class Revealed:
             return [self(inner, references=references) for inner in value]
         if isinstance(value, SecretRef):
             return self._text(value)
+        if isinstance(value, ClusterMark):
+            return self._mark
         if references and isinstance(value, str) and (found := _REFERENCE.fullmatch(value)):
             return self._text(SecretRef("env" if found[1] == "env" else "sops", found[2]))
         return value

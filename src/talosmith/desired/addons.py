@@ -16,6 +16,7 @@ from talosmith.charts import ChartContent, render_chart
 from talosmith.desired.addon_checks import check_objects
 from talosmith.desired.addon_secrets import Revealed
 from talosmith.desired.secrets_file import Secrets
+from talosmith.desired.target import owner_of
 from talosmith.errors import TalosmithError
 from talosmith.helm import Hook, Release, Rendered, capabilities
 from talosmith.helm.chart import overlaid
@@ -106,7 +107,7 @@ def _desired(
     cluster: Cluster, enabled: EnabledAddon, sources: AddonSources, secrets: Secrets, privileged: set[str]
 ) -> DesiredAddon:
     known = addon(enabled.name) if is_known(enabled.name) else None
-    reveal = Revealed(secrets)
+    reveal = Revealed(secrets, owner_of(cluster, secrets.bundle).mark)
     rendered = _rendered(cluster, enabled, known, sources.charts.get(enabled.name), reveal)
     own = list(known.objects(cluster)) if known else list(sources.manifests.get(enabled.name, ()))
     of_chart = [_owned(one.content, enabled) for one in rendered.objects]

@@ -30,6 +30,11 @@ class Owner:
     def resource_tags(self) -> dict[str, str]:
         return {CLUSTER_TAG: self.cluster, ID_TAG: self.id}
 
+    @property
+    def mark(self) -> str:
+        """What Kubernetes marks its load balancers and volumes with; no other cluster has it."""
+        return f"{self.cluster}-{self.id}"
+
     def owns(self, tags: Mapping[str, str]) -> bool:
         return tags.get(CLUSTER_TAG) == self.cluster and tags.get(ID_TAG) == self.id
 

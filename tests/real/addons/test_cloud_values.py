@@ -17,6 +17,7 @@ import yaml
 
 from talosmith import Cluster
 from talosmith.addons import addon
+from talosmith.addons.addon import ClusterMark
 from talosmith.desired.addon_checks import check_objects
 from talosmith.helm import LocalChart, Release, Rendered, capabilities, render
 from talosmith.model.values import SecretRef
@@ -61,6 +62,8 @@ def _revealed(value: Any) -> Any:
         return {key: _revealed(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_revealed(inner) for inner in value]
+    if isinstance(value, ClusterMark):
+        return "home-0123456789abcdef"
     return "revealed" if isinstance(value, SecretRef) else value
 
 
@@ -151,7 +154,7 @@ def test_ebs_has_one_encrypted_class_and_no_windows(charts: dict[str, Path], tmp
     assert not [name for kind, name in found if kind == "DaemonSet" and "windows" in name]
     controller = found["Deployment", "ebs-csi-controller"]["spec"]["template"]["spec"]
     (plugin,) = (one for one in controller["containers"] if one["name"] == "ebs-plugin")
-    assert {"--k8s-tag-cluster-id=home", "--extra-tags=team=platform"} <= {*plugin["args"]}
+    assert {"--k8s-tag-cluster-id=home-0123456789abcdef", "--extra-tags=team=platform"} <= {*plugin["args"]}
     assert {"name": "AWS_REGION", "value": "eu-central-1"} in plugin["env"]
 
 

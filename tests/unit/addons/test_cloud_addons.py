@@ -10,6 +10,7 @@ import pytest
 
 from talosmith import Cluster
 from talosmith.addons import addon
+from talosmith.addons.addon import ClusterMark
 from talosmith.desired.addon_checks import check_objects
 from talosmith.inventory import check
 from talosmith.model.values import SecretRef
@@ -48,7 +49,7 @@ def _check_all(cluster: Cluster) -> set[str]:
         known, namespace = addon(name), cluster.addons[name].namespace
         first, again = ((known.values(cluster), [*known.objects(cluster)], [*known.config(cluster)]) for _ in "12")
         assert first == again
-        assert all(isinstance(leaf, str | int | bool | SecretRef) for leaf in _leaves(first))
+        assert all(isinstance(leaf, str | int | bool | SecretRef | ClusterMark) for leaf in _leaves(first))
         assert "sops:" not in str([leaf for leaf in _leaves(first) if isinstance(leaf, str)])
         check_objects(name, namespace, [*first[1], *first[2]])
     for node in cluster.nodes:

@@ -8,6 +8,11 @@ from typing import Any
 import pytest
 
 from talosmith import Cluster
+from talosmith.desired.addon_secrets import Revealed
+from talosmith.desired.machine.check import stand_in_bundle
+from talosmith.desired.secrets_file import Secrets
+from talosmith.model.machines import Owner
+from talosmith.providers.aws.marks import Marks
 from tests.unit.addons.cloud_inventories import AWS, LOCAL, NFS, NODES, OLD, PROXMOX, main_document
 from tests.unit.addons.network_inventories import findings, made, values
 
@@ -74,6 +79,14 @@ def test_ebs(tmp_path: Path) -> None:
     assert controller["nodeSelector"] == {"node-role.kubernetes.io/control-plane": ""}
     single = made(tmp_path, AWS.replace("count: 3", "count: 1"))
     assert values(single, "aws-ebs-csi")["controller"]["replicaCount"] == 1
+
+
+def test_destroy_finds_the_volumes_of_ebs(tmp_path: Path) -> None:
+    cluster = made(tmp_path, AWS)
+    owner = Owner("home", "0123456789abcdef")
+    reveal = Revealed(Secrets(stand_in_bundle()), owner.mark)
+    marked = reveal(values(cluster, "aws-ebs-csi"))["controller"]["k8sTagClusterId"]
+    assert f"kubernetes.io/cluster/{marked}" == Marks(owner, {}).kubernetes_tag
 
 
 def test_proxmox(tmp_path: Path) -> None:

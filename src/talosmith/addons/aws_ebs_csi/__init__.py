@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from talosmith.addons.addon import Addon, Chart, Finding, Values
+from talosmith.addons.addon import Addon, Chart, ClusterMark, Finding, Values
 from talosmith.addons.controlplanes import ALLOWED_ON_CONTROLPLANES, NODE_SELECTOR
 from talosmith.addons.storage import default_annotations
 from talosmith.model.cluster import Cluster
@@ -25,7 +25,7 @@ def values(cluster: Cluster) -> Values:
         "replicaCount": min(2, len(cluster.controlplanes)),
         "nodeSelector": NODE_SELECTOR,
         "tolerations": ALLOWED_ON_CONTROLPLANES,
-        "k8sTagClusterId": cluster.name,
+        "k8sTagClusterId": ClusterMark(),  # `destroy` finds volumes by it
     }
     if isinstance(section, Aws):
         controller |= {"region": section.region, "extraVolumeTags": dict(section.tags)}

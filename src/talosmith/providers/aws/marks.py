@@ -40,8 +40,8 @@ class Marks:
 
     @property
     def kubernetes_id(self) -> str:
-        """What Kubernetes marks its load balancers and volumes with; no other cluster has it."""
-        return f"{self.owner.cluster}-{self.owner.id}"
+        """What Kubernetes marks its load balancers and volumes with."""
+        return self.owner.mark
 
     @property
     def kubernetes_tag(self) -> str:
