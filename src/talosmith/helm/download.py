@@ -62,13 +62,20 @@ class Client:
         parts = urlsplit(url)
         return self.credentials.get(parts.netloc) or self.credentials.get(parts.hostname or "")
 
-    def get(self, url: str, *, limit: int, headers: Mapping[str, str] | None = None) -> Answer:
+    def get(
+        self,
+        url: str,
+        *,
+        limit: int,
+        headers: Mapping[str, str] | None = None,
+        raised_at_once: tuple[type[Temporary], ...] = (),
+    ) -> Answer:
         """The answer, whatever its status is; tried again where that may help."""
         for attempt in range(1, self.attempts + 1):
             try:
                 return self._followed(url, limit, dict(headers or {}))
             except Temporary as problem:
-                if attempt == self.attempts:
+                if attempt == self.attempts or isinstance(problem, raised_at_once):
                     raise
                 self.sleep(min(problem.retry_after * attempt, _LONGEST_WAIT))
         raise AssertionError("there is at least one attempt")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
-from talosmith.errors import Permanent, Temporary
+from talosmith.errors import Permanent
 from talosmith.helm.download import Answer, Client, NoHttp, is_loopback, refused
 
 _PARAMETER = re.compile(r'([a-z_]+)="([^"]*)"')
@@ -48,17 +48,16 @@ class Session:
         return answer
 
     def _first(self, path: str, limit: int, accept: str) -> Answer:
+        """Finds out whether the registry speaks TLS; only on loopback there is a choice."""
         if is_loopback(self.host):
-            self.scheme = "http"
-            impatient = replace(self.client, attempts=1)
+            plain = f"http://{self.host}/v2/{self.path}/{path}"
             try:
-                answer = impatient.get(self.url(path), limit=limit, headers={"Accept": accept})
+                answer = self.client.get(plain, limit=limit, headers={"Accept": accept}, raised_at_once=(NoHttp,))
             except NoHttp:
                 pass
-            except Temporary:
-                return self._once(path, limit, accept)
             else:
                 if answer.status != 400 or _WANTS_TLS not in answer.body:
+                    self.scheme = "http"
                     return answer
         self.scheme = "https"
         return self._once(path, limit, accept)
@@ -81,7 +80,7 @@ class Session:
         realm = parameters.get("realm", "")
         if scheme.lower() != "bearer" or urlsplit(realm).scheme not in ("http", "https"):
             raise Permanent(f"{self.host} asks for a login in an unknown way: {scheme or 'nothing said'}")
-        if urlsplit(realm).scheme == "http" and not is_loopback(urlsplit(realm).netloc):
+        if urlsplit(realm).scheme == "http" and (self.scheme == "https" or not is_loopback(urlsplit(realm).netloc)):
             raise Permanent(f"{self.host} wants the login sent to {realm} without TLS; that is not done")
         asked = {
             "service": parameters.get("service", ""),
