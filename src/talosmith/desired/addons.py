@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from talosmith.addons import Addon, addon, is_known
@@ -100,7 +100,31 @@ def desired_addons(
         else:
             if not made.empty:
                 found[name] = made
-    return found, tuple(problems)
+    return _each_once(found, problems), tuple(problems)
+
+
+def _each_once(addons: Mapping[str, DesiredAddon], problems: list[AddonProblem]) -> dict[str, DesiredAddon]:
+    """A definition that several add-ons bring belongs to the first of them; whatever else they share is a problem."""
+    owners: dict[tuple[str, ...], tuple[str, Object]] = {}
+    found = {}
+    for name, one in addons.items():
+        crds = []
+        for item in one.everything:
+            owner, same = owners.setdefault(_identity(item, one), (name, item))
+            if owner == name:
+                crds += [item] if _is_crd(item) else []
+            elif not _is_crd(item) or same.get("spec") != item.get("spec"):
+                shown = f"{item['kind']} {item['metadata']['name']}"
+                what = f"{shown} is also an object of add-on {owner}, and differs there"
+                problems.append(AddonProblem(name, what, "use versions that agree, or switch one of them off"))
+        found[name] = replace(one, crds=tuple(crds))
+    return found
+
+
+def _identity(item: Object, one: DesiredAddon) -> tuple[str, ...]:
+    meta = item["metadata"]
+    group = str(item["apiVersion"]).rpartition("/")[0]
+    return group, str(item["kind"]), str(meta.get("namespace") or one.namespace), str(meta["name"])
 
 
 def _desired(

@@ -53,10 +53,10 @@ async def look_at_addons(
     records = await api.recorded(kube)
     places = {name: await place(kube, one) for name, one in wanted.items()}
     refs = [api.Ref.of(item) for one in places.values() for item in (*one.space, *one.everything)]
-    refs += [ref for record in records.values() for ref in record.digests]
-    live = await api.live_objects(kube, dict.fromkeys(refs))
+    earlier = [ref for record in records.values() for ref in record.digests]
+    live = await api.live_objects(kube, dict.fromkeys([*refs, *earlier]))
     each = {
-        name: await _look(kube, one, records.get(name), live, force=name in take_over, delete=delete)
+        name: await _look(kube, one, records.get(name), live, refs, force=name in take_over, delete=delete)
         for name, one in places.items()
     }
     gone = {
@@ -64,7 +64,7 @@ async def look_at_addons(
             name=name,
             installed=True,
             version=record.note,
-            objects=_changes(api.unwanted(record, (), live, delete), frozenset()),
+            objects=_changes(api.unwanted(record, refs, live, delete), frozenset()),
         )
         for name, record in records.items()
         if name not in wanted
@@ -96,6 +96,7 @@ async def _look(
     placed: Placed,
     recorded: api.ObjectSet | None,
     live: Live,
+    wanted: Sequence[api.Ref],
     *,
     force: bool,
     delete: Collection[str],
@@ -107,7 +108,7 @@ async def _look(
         for part in (placed.crds, placed.objects, placed.config)
     ]
     spaces = await api.compare(kube, placed.space, live, api.ObjectSet(""), force=True)
-    pruned = api.unwanted(record, map(api.Ref.of, placed.everything), live, delete)
+    pruned = api.unwanted(record, wanted, live, delete)
     return AddonSeen(
         name=one.name,
         installed=recorded is not None,
