@@ -75,10 +75,10 @@ def test_wrong_usage_ends_with_64(arguments: list[str], said: str, talosmith: Ta
 
 
 def test_validate_says_yes_on_stdout_and_warnings_on_stderr(talosmith: Talosmith) -> None:
-    code, out, err = talosmith("validate", "-i", EXAMPLES / "libvirt-ha")
+    code, out, err = talosmith("validate", "-i", EXAMPLES / "homelab")
     assert code == 0
-    assert "is valid: talos, 3 + 3 nodes on libvirt (1 warning)" in out
-    assert "warning: `nfs` is not built yet: no StorageClass is created\n" in err
+    assert "is valid: kubernetes, 3 + 1 nodes on metal (2 warnings)" in out
+    assert "warning: `repository` is not built yet: the repository is neither read nor written\n" in err
 
 
 def test_a_provider_that_is_not_built_fails_validate_and_what_works_with_machines(
@@ -136,15 +136,15 @@ def test_plan_and_up_repeat_the_warnings_of_the_inventory(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("SOPS_AGE_KEY_FILE", str(tmp_path / "age.txt"))
-    (tmp_path / "cluster.yaml").write_text(GOOD + "addons: {metrics-server: true}\n")
+    (tmp_path / "cluster.yaml").write_text(GOOD + "repository: {url: 'https://git.example.org/a/b'}\n")
     for command in (["plan", "--new-secrets"], ["up", "--new-secrets"]):
         _, _, err = talosmith(*command, "-i", tmp_path)
-        assert "cluster.yaml:5:1: `addons` are not built yet: nothing is installed for metrics-server" in err
+        assert "cluster.yaml:5:1: `repository` is not built yet: the repository is neither read nor written" in err
     _, out, _ = talosmith("plan", "--new-secrets", "-o", "json", "-i", tmp_path)
     (warning,) = json.loads(out)["warnings"]
     assert (warning["severity"], warning["line"]) == ("warning", 5)
     _, out, _ = talosmith("plan", "--new-secrets", "-o", "markdown", "-i", tmp_path)
-    assert "cluster.yaml:5:1: `addons` are not built yet" in out
+    assert "cluster.yaml:5:1: `repository` is not built yet" in out
 
 
 def test_validate_shows_the_line_and_ends_with_65(

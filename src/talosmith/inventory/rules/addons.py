@@ -19,10 +19,9 @@ def addons_are_known(resolved: Resolved) -> Iterator[Finding]:
         if is_known(name) or settings.chart or settings.manifests:
             continue
         close = get_close_matches(name, NAMES, n=1)
-        fix = f"did you mean `{close[0]}`?" if close else f"known add-ons: {', '.join(NAMES)}"
-        yield error(
-            ("addons", name), f"`{name}` is not an add-on", fix=f"{fix} One of your own needs `chart` or `manifests`"
-        )
+        fix = f"did you mean `{close[0]}`?" if close else f"known add-ons: {', '.join(NAMES)}."
+        fix += " An add-on of your own needs `chart` or `manifests`"
+        yield error(("addons", name), f"`{name}` is not an add-on", fix=fix)
 
 
 def addons_are_complete(resolved: Resolved) -> Iterator[Finding]:
@@ -51,7 +50,7 @@ def _incomplete(name: str, own: AddonSettings) -> Iterator[tuple[str, str]]:
     if own.chart and not elsewhere and not own.chart.startswith("/"):
         yield (
             f"`{own.chart}` is neither oci://… nor a path",
-            "for a path begin with ./, for an HTTP repository add `repository`",
+            "begin a path with ./; a chart of an HTTP repository needs `repository`",
         )
 
 
