@@ -77,7 +77,10 @@ def region(labs: LabLoop) -> Iterator[Region]:
 
 @dataclass(slots=True)
 class Computer(Here):
-    """Where a person runs talosmith on an environment of the example, changed no more than addresses need."""
+    """Where a person runs talosmith on an environment of the example, changed no more than addresses need.
+
+    It is without add-ons: these tests are about machines, and charts would be pulled for each.
+    """
 
     at: Region = None  # type: ignore[assignment]
     environment: str = "sandbox"
@@ -102,6 +105,8 @@ class Computer(Here):
     def __post_init__(self) -> None:
         Here.__post_init__(self)
         shutil.copytree(EXAMPLES, self.folder.parent, dirs_exist_ok=True)
+        base = self.folder / "../base/cluster.yaml"
+        base.write_text(base.read_text().partition("\naddons:\n")[0])
         self.change("../base/cluster.yaml", ("vpc_cidr: 10.0.0.0/16", f"vpc_cidr: {self.network}"))
         self.at.computers += 1
         if self.at.computers > 1:  # names are resolved for all accounts together

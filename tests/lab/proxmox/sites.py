@@ -143,7 +143,10 @@ def _others(world: Proxmox) -> None:
 
 @dataclass(slots=True)
 class Computer(Here):
-    """Where somebody runs talosmith on an example, which is changed no more than an address needs."""
+    """Where somebody runs talosmith on an example, which is changed no more than an address needs.
+
+    It is without add-ons: these tests are about machines, and charts would be pulled for each.
+    """
 
     site: Site = None  # type: ignore[assignment]
     example: str = "proxmox"
@@ -162,6 +165,8 @@ class Computer(Here):
         self.token = self.token if self.token[0] else self.site.token
         for file in (EXAMPLES / self.example).glob("*.yaml"):
             shutil.copy(file, self.folder)
+        inventory = self.folder / "cluster.yaml"
+        inventory.write_text(inventory.read_text().partition("\naddons:\n")[0])
         server = self.site.server
         prefix = self.network.removesuffix("0/24")
         if self.example == "proxmox":

@@ -28,6 +28,7 @@ from tests.unit.addons.cloud_inventories import (
 )
 from tests.unit.addons.network_inventories import findings, made, values, written
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 EXTERNAL = {"enabled": True}
 SERVING = {"rotate-server-certificates": "true"}
 
@@ -73,6 +74,22 @@ def test_they_fit_talos_1_8_with_kubernetes_1_30(case: str, tmp_path: Path) -> N
     pins = {name: one.chart.version for name, one in cluster.addons.items() if one.chart is not None}
     if case == "local":
         assert pins["argo-cd"] == "8.0.17"
+
+
+@pytest.mark.parametrize(
+    ("example", "expected"),
+    [
+        ("aws/sandbox", {"aws-ccm", "aws-ebs-csi", "metrics-server", "talos-ccm"}),
+        ("proxmox", {"cilium"}),
+        ("proxmox-inventory", {"cilium", "local-path-provisioner", "metrics-server", "argo-cd", "talos-ccm"}),
+        ("libvirt-ha", {"csi-driver-nfs"}),
+    ],
+)
+def test_the_examples_have_add_ons_that_fit(example: str, expected: set[str]) -> None:
+    report = check(EXAMPLES / example / "cluster.yaml")
+    assert report.cluster.addons.keys() == expected
+    assert not [one.what for one in report.problems if "supports Kubernetes" in one.what]
+    _check_all(report.cluster)
 
 
 def test_talos_ccm_alone_only_approves_certificates(tmp_path: Path) -> None:
