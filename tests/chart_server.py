@@ -39,6 +39,7 @@ class ChartServer(ThreadingHTTPServer):
         self.login: tuple[str, str] | None = None
         self.token_login = False
         self.tags_at_once = 1000  # of a page of a list of tags
+        self.endless_tags = False
         self.asked: list[tuple[str, str]] = []  # path, authorization
         self.mirrors: dict[str, str] = {}
         self.scheme = "https" if tls else "http"
@@ -128,6 +129,8 @@ class _Handler(BaseHTTPRequestHandler):
         page = tags[start : start + self.server.tags_at_once]
         more = start + len(page) < len(tags)
         link = {"Link": f'<{path}?last={page[-1]}&n={len(page)}>; rel="next"'} if more else {}
+        if self.server.endless_tags:
+            link = {"Link": f'<{path}?n=1>; rel="next"'}
         self._answer(200, json.dumps({"tags": page}).encode(), link)
 
     def _allowed(self, given: str) -> bool:

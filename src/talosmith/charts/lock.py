@@ -85,7 +85,7 @@ class Lock:
         lines = [_HEADER.rstrip("\n"), "charts:" if self.charts else "charts: {}"]
         for addon, one in sorted(self.charts.items()):
             lines.append(f"  {addon}:")
-            values = {key: getattr(one, key) for key in _KEYS if getattr(one, key)}
+            values = {key: getattr(one, key) for key in _KEYS if getattr(one, key) or key == "wanted"}
             if one.wanted == one.version:
                 del values["wanted"]
             lines += [f"    {key}: {_scalar(value)}" for key, value in values.items()]
@@ -160,7 +160,7 @@ def _locked(fields: dict[str, Any], file: str, line: int) -> Locked:
     if not _DIGEST.fullmatch(digest.value):
         raise _wrong(f"`{digest.value}` is no digest (sha256:…)", file, digest.start_mark.line + 1)
     values = {key: str(fields[key].value) if key in fields else "" for key in _KEYS}
-    return Locked(**(values | {"wanted": values["wanted"] or values["version"]}))
+    return Locked(**(values if "wanted" in fields else values | {"wanted": values["version"]}))
 
 
 def _wrong(what: str, file: str, line: int) -> InventoryError:

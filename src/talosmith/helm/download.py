@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import http.client
+import os
 import ssl
 import time
 import urllib.error
@@ -14,12 +15,14 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.message import Message
+from functools import lru_cache
 from typing import IO, Any
 from urllib.parse import urljoin, urlsplit
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.model.secret import Secret
 
+_DOCKER_API, _DOCKER_LOGINS = "registry-1.docker.io", ("index.docker.io", "docker.io")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _LONGEST_WAIT = 30.0
 _REDIRECTS = 10
@@ -59,8 +62,12 @@ class Client:
     sleep: Callable[[float], None] = time.sleep
 
     def of_host(self, url: str) -> Credentials | None:
+        """The login for a host. Docker's own registry has a name for logins that is not that of its API."""
         parts = urlsplit(url)
-        return self.credentials.get(parts.netloc) or self.credentials.get(parts.hostname or "")
+        names = [parts.netloc, parts.hostname or ""]
+        if parts.hostname == _DOCKER_API:
+            names += _DOCKER_LOGINS
+        return next((self.credentials[name] for name in names if name in self.credentials), None)
 
     def get(
         self,
@@ -100,8 +107,9 @@ class Client:
         handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
         if is_loopback(urlsplit(url).netloc):
             handlers.append(urllib.request.ProxyHandler({}))  # a proxy has another loopback
-        if self.tls is not None:
-            handlers.append(urllib.request.HTTPSHandler(context=self.tls))
+        if urlsplit(url).scheme == "https":
+            trusted = (os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", ""))
+            handlers.append(urllib.request.HTTPSHandler(context=self.tls or _default_tls(trusted)))
         opener = urllib.request.build_opener(*handlers)
         try:
             with opener.open(request, timeout=self.timeout) as response:
@@ -118,6 +126,12 @@ class Client:
                 ) from None
             no_http = isinstance(reason, http.client.HTTPException | ConnectionResetError | BrokenPipeError)
             raise (NoHttp if no_http else Temporary)(f"{_shown(url)} cannot be reached: {reason}") from None
+
+
+@lru_cache(maxsize=4)
+def _default_tls(trusted: tuple[str, str]) -> ssl.SSLContext:
+    """To read all trusted authorities takes longer than most requests."""
+    return ssl.create_default_context()
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

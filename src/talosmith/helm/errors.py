@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from talosmith.errors import Permanent
+from talosmith.foreign_text import cleaned
 
 
 class ChartError(Permanent):
@@ -27,7 +28,7 @@ class TemplateError(ChartError):
     """A template does not parse, or stops with an error."""
 
     def __init__(self, what: str, *, template: str, line: int, path: tuple[str, ...] = (), hint: str = "") -> None:
-        self.what = what
+        self.what = what = cleaned(what)  # charts quote values in what they complain about
         self.template = template
         self.line = line
         self.path = path  # the places that led there, outermost first

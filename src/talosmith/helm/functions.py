@@ -18,6 +18,7 @@ from gotpl.funcs.sprig.defaults import must_to_json
 from gotpl.runtime.results import FunctionResult, unwrap_function_result
 
 from talosmith.helm import volatile
+from talosmith.helm.budget import MAX_ITEMS, limited
 from talosmith.helm.builtins import BUILTINS
 from talosmith.helm.durations import FUNCTIONS as DURATIONS
 from talosmith.helm.errors import ChartError
@@ -160,12 +161,12 @@ def _text(value: Any) -> str:
 
 
 def indent(spaces: int, text: str) -> str:
-    pad = " " * spaces
+    pad = " " * min(spaces, MAX_ITEMS)
     return pad + text.replace("\n", "\n" + pad)
 
 
 def nindent(spaces: int, text: str) -> str:
-    pad = "\n" + " " * spaces
+    pad = "\n" + " " * min(spaces, MAX_ITEMS)
     return pad + text.replace("\n", pad)
 
 
@@ -309,4 +310,5 @@ def function_map() -> Mapping[str, Callable[..., Any]]:
         "getHostByName": lambda name: "",  # rendering asks no name server either
     }
     every = {**BUILTINS, **DURATIONS, **{name: _plain(function) for name, function in sprig.items()}, **own}
+    every = limited(every)
     return every | {name: volatile.watched(name, every[name]) for name in volatile.FUNCTIONS}

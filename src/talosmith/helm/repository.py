@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 from talosmith.errors import Permanent
 from talosmith.helm import yaml_in
 from talosmith.helm.archive import MAX_ARCHIVE
-from talosmith.helm.download import Client, refused
+from talosmith.helm.download import Client, is_loopback, refused
 from talosmith.helm.errors import ChartError, DigestDiffers, VersionMissing
 from talosmith.helm.registry import Pulled
 from talosmith.helm.store import Store, digest_of, verified
@@ -142,7 +142,9 @@ def _get(url: str, client: Client, base: str, limit: int) -> bytes:
     """The repository's login goes to its own host only: archives may lie anywhere."""
     if urlsplit(url).scheme not in ("http", "https"):
         raise Permanent(f"{url} is no HTTP address", hint="charts in OCI registries are given as oci://host/path")
-    login = client.of_host(url) if urlsplit(url).netloc == urlsplit(base).netloc else None
+    parts = urlsplit(url)
+    safe = parts.scheme == "https" or is_loopback(parts.netloc)
+    login = client.of_host(url) if safe and parts.netloc == urlsplit(base).netloc else None
     answer = client.get(url, limit=limit, headers={"Authorization": login.header()} if login else {})
     if answer.status != 200:
         raise refused(url, answer.status)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from talosmith.helm.budget import Budget
 
 Statement = Callable[[Any, list[Any], Callable[[str], Any]], None]
 
@@ -30,6 +32,7 @@ class Scope:
     compile: Callable[[str, str], list[Program]]  # of the text that `tpl` is given
     name: str = ""  # the file that is rendered
     depth: int = 0
+    budget: Budget = field(default_factory=Budget)
 
     def execute(self, name: str, data: Any) -> str:
         program = self.templates.get(name)
@@ -44,12 +47,13 @@ class Scope:
         variables: list[Any] = [None] * program.variables
         variables[0] = data
         variables[1] = self
+        self.budget.call()
         self.depth += 1
         try:
             program.run(data, variables, out.append)
         finally:
             self.depth -= 1
-        return "".join(out)
+        return self.budget.write("".join(out))
 
     def run_text(self, text: str, data: Any) -> str:
         """What `tpl` does: the text as a template, with all templates at hand, and its own ones only inside it."""
@@ -58,7 +62,7 @@ class Scope:
         programs = self.compile(self.name, text)
         if len(programs) == 1:
             return self.run(programs[0], data).replace("<no value>", "")
-        inner = Scope(dict(self.templates), self.compile, self.name, self.depth)
+        inner = Scope(dict(self.templates), self.compile, self.name, self.depth, self.budget)
         add(inner.templates, programs[1:])
         return inner.run(programs[0], data).replace("<no value>", "")
 
