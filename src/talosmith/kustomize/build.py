@@ -6,9 +6,13 @@ end, when all names are known.
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from talosmith.files.regular import is_folder
 from talosmith.kustomize import fields
 from talosmith.kustomize.errors import KustomizeRequired, ManifestError
 from talosmith.kustomize.fields import FieldSpec
@@ -35,10 +39,23 @@ _REMOTE = re.compile(r"[a-z+]+://|git::|[^/]+@[^/]+:|(www\.)?github\.com[/:]|[^?
 def build(folder: Path, sources: Sources) -> list[Object]:
     """The objects of a kustomization; `KustomizeRequired` if only kustomize can build it."""
     tree = _Reader(sources).read(folder)
-    resources = _accumulate(tree, sources, Resources())
-    add_hashes(resources)
-    update_references(resources)
+    with _naming(tree):
+        resources = _accumulate(tree, sources, Resources())
+        add_hashes(resources)
+        update_references(resources)
+    for one in resources:
+        if not one.metadata.get("annotations", True):
+            del one.metadata["annotations"]  # as kustomize does with empty ones
     return [one.content for one in resources if not is_local_config(one)]
+
+
+@contextmanager
+def _naming(kustomization: Kustomization) -> Iterator[None]:
+    """Errors name the kustomization, where they name no file."""
+    try:
+        yield
+    except ManifestError as wrong:
+        raise wrong if wrong.file else ManifestError(wrong.what, file=kustomization.file, hint=wrong.hint) from None
 
 
 class _Reader:
@@ -73,14 +90,14 @@ class _Reader:
         for field in ("resources", "bases", "components"):
             for entry in one.many(field):
                 path = one.folder / entry
-                if _REMOTE.match(entry) and not path.exists():
+                if _REMOTE.match(entry) and not os.path.exists(path):  # noqa: PTH110 (no error for any text)
                     raise ManifestError(
                         f"{field}: {entry} is a URL, and nothing is downloaded",
                         file=one.file,
                         line=line_of(self._sources.text(one.file), field),
                         hint="vendor it: download it into a folder beside the kustomization and name that",
                     )
-                if path.is_dir() or field == "components":
+                if is_folder(path) or field == "components":
                     child = self._read(path, one.file, (*above, one.folder))
                     self._check_kind(child, one, field)
                     one.children[entry] = child
@@ -95,17 +112,18 @@ class _Reader:
 
 def _accumulate(one: Kustomization, sources: Sources, resources: Resources) -> Resources:
     """Add the objects of the kustomization to those that are there; a component changes these too."""
-    for entry in one.many("resources", "bases"):
-        if entry in one.children:
-            resources.extend(_accumulate(one.children[entry], sources, Resources()))
-        else:
-            path = one.folder / entry
-            text = sources.text(path, named_in=one.file, below=one.folder)
-            resources.extend(Resource(content) for content in objects(text, path, resolve_for_kustomize))
-    generate(one, sources, resources)
-    for entry in one.many("components"):
-        _accumulate(one.children[entry], sources, resources)
-    _transform(one, sources, resources)
+    with _naming(one):
+        for entry in one.many("resources", "bases"):
+            if entry in one.children:
+                resources.extend(_accumulate(one.children[entry], sources, Resources()))
+            else:
+                path = one.folder / entry
+                text = sources.text(path, named_in=one.file, below=one.folder)
+                resources.extend(Resource(content) for content in objects(text, path, resolve_for_kustomize))
+        generate(one, sources, resources)
+        for entry in one.many("components"):
+            _accumulate(one.children[entry], sources, resources)
+        _transform(one, sources, resources)
     return resources
 
 
@@ -116,7 +134,7 @@ def _transform(one: Kustomization, sources: Sources, resources: Resources) -> No
         set_namespace(resources, namespace)
     add_to_names(resources, one.text("namePrefix"), one.text("nameSuffix"))
     for label in one.many("labels"):
-        specs = [FieldSpec(**spec) for spec in label.get("fields") or ()]
+        specs = [FieldSpec(**{"path": "metadata/labels", **spec}) for spec in label.get("fields") or ()]
         if label.get("includeSelectors"):
             specs += fields.SELECTOR_LABELS
         else:

@@ -11,7 +11,7 @@ from typing import Any
 
 from talosmith.kustomize.errors import ManifestError
 from talosmith.kustomize.kustomization import Kustomization
-from talosmith.kustomize.resources import Resource, Resources
+from talosmith.kustomize.resources import Resource, Resources, as_map
 from talosmith.kustomize.sources import Sources
 
 _GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
@@ -131,10 +131,10 @@ def _absorb(one: Resource, behavior: str, resources: Resources) -> None:
 
 
 def _merge_data(one: Resource, old: Resource) -> None:
-    data = {**(old.content.get("data") or {})}
+    data = {**as_map(old.content.get("data"))}
     if one.kind == "Secret":
-        strings = old.content.get("stringData") or {}
+        strings = as_map(old.content.get("stringData"))
         data |= {key: base64.b64encode(str(value).encode()).decode() for key, value in strings.items()}
-    for field, earlier in (("data", data), ("binaryData", old.content.get("binaryData") or {})):
+    for field, earlier in (("data", data), ("binaryData", as_map(old.content.get("binaryData")))):
         if merged := {**earlier, **(one.content.get(field) or {})}:
             one.content[field] = merged

@@ -14,7 +14,7 @@ def apply(document: Any, operations: list[Any]) -> None:
     """Change the document; raises with the operation that does not fit."""
     for operation in operations:
         if not isinstance(operation, dict) or operation.get("op") not in _OPERATIONS:
-            raise ManifestError(f"not an operation of a JSON patch: {operation}", hint="`op` and `path` are required")
+            raise ManifestError("an operation of a JSON patch needs `op` (add, remove, replace, move, copy, test)")
         try:
             _apply(document, operation)
         except (LookupError, TypeError, ValueError) as wrong:
@@ -31,13 +31,19 @@ def _apply(document: Any, operation: dict[str, Any]) -> None:
             _remove(document, source)
         _add(document, path, copied(value))
     elif op == "add":
-        _add(document, path, copied(operation["value"]))
+        _add(document, path, copied(_value(operation)))
     elif op == "remove":
         _remove(document, path)
     elif op == "replace":
-        _replace(document, path, copied(operation["value"]))
+        _replace(document, path, copied(_value(operation)))
     else:
         _test(document, path, operation.get("value"))
+
+
+def _value(operation: dict[str, Any]) -> Any:
+    if "value" not in operation:
+        raise ValueError("`value` is missing")
+    return operation["value"]
 
 
 def _split(pointer: Any) -> list[str]:
@@ -89,15 +95,18 @@ def _remove(document: Any, path: list[str]) -> None:
 
 
 def _replace(document: Any, path: list[str], value: Any) -> None:
-    _get(document, path)
+    """A key of a map is added if it does not exist, other than RFC 6902 has it."""
     parent, last = _get(document, path[:-1]), path[-1]
-    parent[_index(last, parent) if isinstance(parent, list) else last] = value
+    if isinstance(parent, dict):
+        parent[last] = value
+    else:
+        _get(document, path)
+        parent[_index(last, parent)] = value
 
 
 def _test(document: Any, path: list[str], value: Any) -> None:
-    try:
-        found = _get(document, path)
-    except LookupError:
-        found = None  # what does not exist passes as null
+    """A key of a map that does not exist passes as null."""
+    parent = _get(document, path[:-1])
+    found = parent.get(path[-1]) if isinstance(parent, dict) else _get(document, path)
     if found != value or isinstance(found, bool) != isinstance(value, bool):
         raise ValueError("the value differs")

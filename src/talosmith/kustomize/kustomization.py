@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from talosmith.kustomize.sources import Sources
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
-_TEXT, _FLAG, _NUMBER = "text", "flag", "number"
+_TEXT, _FLAG, _NUMBER = "text", "true or false", "a whole number"
+_PYTHON_TYPES = {_TEXT: str, _FLAG: bool, _NUMBER: int}
+_ANY = "*"  # stands for every key
 _TEXTS = [_TEXT]
-_MAP = "map of text"
+_MAP = {_ANY: _TEXT}
 _SELECTOR = dict.fromkeys(
     ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector"), _TEXT
 )
@@ -41,7 +44,8 @@ _LABEL = {
 _FIELDS: dict[str, Any] = {
     **dict.fromkeys(("apiVersion", "kind", "namespace", "namePrefix", "nameSuffix"), _TEXT),
     **dict.fromkeys(("resources", "bases", "components", "patchesStrategicMerge"), _TEXTS),
-    **dict.fromkeys(("commonLabels", "commonAnnotations"), _MAP),
+    "commonLabels": _MAP,
+    "commonAnnotations": _MAP,
     **{key: [_IMAGE] for key in ("images", "imageTags")},
     **{key: [_PATCH] for key in ("patches", "patchesJson6902")},
     **{key: [_GENERATOR] for key in ("configMapGenerator", "secretGenerator")},
@@ -91,7 +95,8 @@ def read_kustomization(folder: Path, sources: Sources, named_in: Path | None = N
     found = documents(text, file)
     if len(found) != 1 or not isinstance(found[0], dict):
         raise ManifestError("not a kustomization: one map is expected", file=file)
-    return Kustomization(real, file, found[0], _check(found[0], file, text))
+    only_kustomize = _check(found[0], file, text)
+    return Kustomization(real, file, _without_nulls(found[0]), only_kustomize)
 
 
 def line_of(text: str, key: str) -> int:
@@ -108,8 +113,9 @@ def _check(fields: dict[str, Any], file: Path, text: str) -> tuple[str, ...]:
             raise ManifestError(f"{key} is not supported in a kustomization", file=file, line=line, hint=fix)
         if key not in _FIELDS and key not in _IGNORED + _ONLY_KUSTOMIZE + _CHARTS:
             raise ManifestError(f"unknown field `{key}`", file=file, line=line, hint=_similar(key))
-        if key in _FIELDS and (wrong := _mismatch(value, _FIELDS[key], key)):
-            raise ManifestError(wrong, file=file, line=line)
+        if key in _FIELDS and value is not None:
+            for wrong in _problems(value, _FIELDS[key], key):
+                raise ManifestError(wrong, file=file, line=line)
     kind = fields.get("kind") or "Kustomization"
     if kind not in _VERSIONS or fields.get("apiVersion", _VERSIONS[kind]) not in (None, "", _VERSIONS[kind]):
         raise ManifestError(
@@ -122,6 +128,12 @@ def _check(fields: dict[str, Any], file: Path, text: str) -> tuple[str, ...]:
     return tuple(key for key in _ONLY_KUSTOMIZE if fields.get(key))
 
 
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+
+
 def _similar(key: str) -> str:
     from difflib import get_close_matches
 
@@ -129,28 +141,24 @@ def _similar(key: str) -> str:
     return f"did you mean `{close[0]}`?" if close else ""
 
 
-def _mismatch(value: Any, wanted: Any, where: str) -> str:
-    """What is wrong with the type of a value; null stands for nothing."""
-    if value is None:
-        return ""
-    if wanted == _TEXT:
-        return "" if isinstance(value, str) else f"{where} must be text, not {value!r}: put it in quotes"
-    if wanted == _FLAG:
-        return "" if isinstance(value, bool) else f"{where} must be true or false"
-    if wanted == _NUMBER:
-        return "" if isinstance(value, int) and not isinstance(value, bool) else f"{where} must be a whole number"
-    if isinstance(wanted, list):
+def _problems(value: Any, wanted: Any, where: str) -> Iterator[str]:
+    """What is wrong with the types of a value. A field that is null counts as absent."""
+    if isinstance(wanted, str):
+        good = isinstance(value, _PYTHON_TYPES[wanted]) and (wanted == _FLAG or not isinstance(value, bool))
+        if not good:
+            yield f"{where} must be {wanted}{': put it in quotes' if wanted == _TEXT else ''}"
+    elif isinstance(wanted, list):
         if not isinstance(value, list):
-            return f"{where} must be a list"
-        return next(
-            (wrong for i, one in enumerate(value) if (wrong := _mismatch(one, wanted[0], f"{where}[{i}]"))), ""
-        )
-    if not isinstance(value, dict):
-        return f"{where} must be a map"
-    if wanted == _MAP:
-        wanted = dict.fromkeys(value, _TEXT)
-    unknown = next((key for key in value if key not in wanted), None)
-    if unknown is not None:
-        return f"unknown field `{where}.{unknown}`"
-    parts = ((key, wanted[key]) for key in value)
-    return next((wrong for key, part in parts if (wrong := _mismatch(value[key], part, f"{where}.{key}"))), "")
+            yield f"{where} must be a list"
+            return
+        for index, one in enumerate(value):
+            yield from _problems(one, wanted[0], f"{where}[{index}]")
+    elif not isinstance(value, dict):
+        yield f"{where} must be a map"
+    else:
+        for key, one in value.items():
+            known = wanted.get(key, wanted.get(_ANY))
+            if known is None:
+                yield f"unknown field `{where}.{key}`"
+            elif one is not None or _ANY in wanted:
+                yield from _problems(one, known, f"{where}.{key}")

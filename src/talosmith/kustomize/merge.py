@@ -10,9 +10,11 @@ from typing import Any
 
 from talosmith.kustomize.builtin_kinds import MergedList, Schema, schema_of
 from talosmith.kustomize.errors import ManifestError
+from talosmith.kustomize.objects import resolve_for_kustomize
 
 MISSING: Any = object()
 _DIRECTIVE = "$patch"
+_LONGEST_LIST = 5_000
 Identity = tuple[str, ...]
 
 
@@ -20,7 +22,7 @@ def merge(target: Any, patch: Any, schema: Schema | MergedList | None = None) ->
     """The target with the patch in it, or MISSING for what the patch deletes. Both are changed."""
     present = [value for value in (target, patch) if value is not None and value is not MISSING]
     if not present:
-        return None if patch is MISSING else MISSING
+        return None if patch is MISSING else MISSING  # kustomize also drops a null that is written as nothing
     if schema is None:
         schema = next((found for value in present if (found := schema_of(value)) is not None), None)
     if len({_shape(value) for value in present}) > 1:
@@ -71,6 +73,8 @@ def _merge_lists(target: Any, patch: Any, schema: MergedList) -> Any:
         return [*other, *(value for value in target if value not in other)] if other is not target else target
     if not all(isinstance(one, dict) for one in (*target, *other)):
         raise ManifestError(f"an element of a list that is merged by {' and '.join(schema.keys)} is not a map")
+    if len(target) + len(other) > _LONGEST_LIST:
+        raise ManifestError(f"a list of more than {_LONGEST_LIST:,} elements cannot be patched")
     return _merge_elements(target, other, schema)
 
 
@@ -101,7 +105,7 @@ def _merge_elements(target: list[Any], patch: list[Any], schema: MergedList) -> 
             continue
         for key, text in keys.items():
             if text:
-                value.setdefault(key, text)
+                value.setdefault(key, resolve_for_kustomize(text))
         _put(merged, value, keys)
     for element in target:
         keys = {key: _text(element[key]) for key in used if key in element}

@@ -12,7 +12,7 @@ from talosmith.kustomize.errors import ManifestError
 from talosmith.kustomize.kustomization import Kustomization
 from talosmith.kustomize.merge import MISSING, merge
 from talosmith.kustomize.objects import copied, documents, resolve_for_kustomize
-from talosmith.kustomize.resources import Resource, Resources
+from talosmith.kustomize.resources import Resource, Resources, as_map
 from talosmith.kustomize.selectors import selects
 from talosmith.kustomize.sources import Sources
 
@@ -130,8 +130,9 @@ class Patches:
 
 def _check_object(one: Resource) -> None:
     metadata = one.content.get("metadata")
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not one.content.get("kind"):
-        raise ManifestError("the object has no kind or metadata.name any more")
+    parts = [one.content.get("apiVersion"), one.content.get("kind"), as_map(metadata).get("name")]
+    if not all(part and isinstance(part, str) for part in parts):
+        raise ManifestError("no apiVersion, kind or metadata.name is left")
 
 
 @contextmanager

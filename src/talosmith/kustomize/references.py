@@ -66,8 +66,8 @@ class _Reference:
         if self._referrer.kind == "RoleBinding":
             more = {
                 str(one.get("namespace") or "")
-                for one in self._referrer.content.get("subjects") or ()
-                if isinstance(one, dict) and one.get("kind") == "ServiceAccount" and "namespace" in one
+                for one in self._referrer.subjects
+                if one.get("kind") == "ServiceAccount" and "namespace" in one
             }
         return [
             one

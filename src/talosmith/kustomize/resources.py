@@ -55,6 +55,12 @@ class Resource:
         return str(self.metadata.get("namespace") or "")
 
     @property
+    def subjects(self) -> list[dict[str, Any]]:
+        """Of a RoleBinding or ClusterRoleBinding."""
+        found = self.content.get("subjects")
+        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+    @property
     def is_cluster_scoped(self) -> bool:
         return is_cluster_scoped(str(self.content.get("apiVersion") or ""), self.kind)
 
@@ -75,7 +81,7 @@ class Resource:
     def take_over(self, old: Resource) -> None:
         """Stand for another object, which this one replaces: its name, and labels and annotations under our own."""
         for key in ("labels", "annotations"):
-            if merged := {**(old.metadata.get(key) or {}), **(self.metadata.get(key) or {})}:
+            if merged := {**as_map(old.metadata.get(key)), **as_map(self.metadata.get(key))}:
                 self.metadata[key] = merged
         self.metadata["name"] = old.name
         self.metadata.pop("namespace", None)
@@ -83,6 +89,11 @@ class Resource:
             self.metadata["namespace"] = old.namespace
         self.previous, self.prefixes, self.suffixes = old.previous, old.prefixes, old.suffixes
         self.needs_hash = self.needs_hash and old.needs_hash
+
+
+def as_map(value: Any) -> dict[str, Any]:
+    """Empty for what should be a map and is not, which the API server refuses."""
+    return value if isinstance(value, dict) else {}
 
 
 class Resources:

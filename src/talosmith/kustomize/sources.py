@@ -29,7 +29,10 @@ class Sources:
 
     def locate(self, path: Path, *, named_in: Path | None = None, below: Path | None = None) -> Path:
         """The path without links; raises if it leads out of the boundary, or out of `below`."""
-        real = Path(os.path.realpath(path))
+        try:
+            real = Path(os.path.realpath(path))
+        except (OSError, ValueError) as wrong:
+            raise ManifestError(f"not a path ({wrong})", file=named_in) from None
         for limit in (below, self.boundary):
             if limit is not None and not real.is_relative_to(limit):
                 raise ManifestError(

@@ -9,7 +9,7 @@ from typing import Any
 from talosmith.kustomize import fields
 from talosmith.kustomize.errors import ManifestError
 from talosmith.kustomize.fields import FieldSpec, change, change_all
-from talosmith.kustomize.resources import Resource, Resources
+from talosmith.kustomize.resources import Resource, Resources, as_map
 
 _KEEP_NAMES = (("", "CustomResourceDefinition"), ("apiregistration.k8s.io", "APIService"), ("", "Namespace"))
 _TAG_AND_DIGEST = r"(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?\Z"
@@ -23,8 +23,8 @@ def set_namespace(resources: Resources, namespace: str) -> None:
         if one.kind == "Namespace" and one.content.get("apiVersion") == "v1":
             one.metadata["name"] = namespace
         if one.kind in ("RoleBinding", "ClusterRoleBinding"):
-            for subject in one.content.get("subjects") or ():
-                if isinstance(subject, dict) and subject.get("name") == "default":
+            for subject in one.subjects:
+                if subject.get("name") == "default":
                     subject["namespace"] = namespace
         change_all(one, fields.NAMESPACES, lambda _: namespace, new=lambda _: namespace)
     resources.check_ids()
@@ -34,9 +34,9 @@ def add_to_names(resources: Resources, prefix: str, suffix: str) -> None:
     for one in resources:
         if any(one.original.has_type(group, kind=kind) for group, kind in _KEEP_NAMES):
             continue
-        for before, after, told in ((prefix, "", one.prefixes), ("", suffix, one.suffixes)):
+        for before, after, record in ((prefix, "", one.prefixes), ("", suffix, one.suffixes)):
             if before or after:
-                told.append(before or after)
+                record.append(before or after)
                 one.remember()
                 one.metadata["name"] = before + one.name + after
 
@@ -57,14 +57,12 @@ def set_entries(resources: Resources, entries: Mapping[str, str], specs: Iterabl
 
 def set_replicas(resources: Resources, name: str, count: int) -> None:
     found = False
-    for spec in fields.REPLICAS:
-        for one in resources.where(
-            lambda one, kind=spec.kind: any(  # type: ignore[misc]
-                known.name == name and known.kind == kind for known in (one.id, *one.previous)
-            )
-        ):
-            found = True
-            change(one, spec, lambda _: count, new=lambda _: count)
+    for one in resources:
+        kinds = {known.kind for known in (one.id, *one.previous) if known.name == name}
+        for spec in fields.REPLICAS:
+            if spec.kind in kinds:
+                found = True
+                change(one, spec, lambda _: count, new=lambda _: count)
     if not found:
         raise ManifestError(f"replicas: no Deployment, StatefulSet or ReplicaSet is named {name}")
 
@@ -119,5 +117,5 @@ def _split(reference: str) -> tuple[str, str, str]:
 
 def is_local_config(one: Resource) -> bool:
     """Objects for tools alone, which are not applied."""
-    annotations = one.metadata.get("annotations") or {}
-    return str(annotations.get("config.kubernetes.io/local-config", "false")) != "false"
+    value = as_map(one.metadata.get("annotations")).get("config.kubernetes.io/local-config", "false")
+    return str(value) != "false"

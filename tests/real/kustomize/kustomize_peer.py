@@ -24,7 +24,7 @@ class Case:
     def write(self, root: Path) -> Path:
         """The folder to build. A key is a folder with a kustomization, or the name of a file."""
         for name, content in self.files.items():
-            if name == "build" or (name == "." and content is None):
+            if name in ("build", "says") or (name == "." and content is None):
                 continue
             path = root / name
             if name == "." or ("." not in path.name and path.name != "Kustomization"):
@@ -38,13 +38,17 @@ class Case:
         return root / self.files.get("build", ".")
 
 
-def cases() -> list[Case]:
+def cases(section: str = "cases") -> list[Case]:
     data = yaml.safe_load((_FOLDER / "cases.yaml").read_text())
-    return [Case(name, files, data["shared"]) for name, files in data["cases"].items()]
+    return [Case(name, files, data["shared"]) for name, files in data[section].items()]
+
+
+def run_kustomize(kustomize: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([kustomize, "build", folder], capture_output=True, text=True, check=False)
 
 
 def by_kustomize(kustomize: Path, folder: Path) -> Named:
-    done = subprocess.run([kustomize, "build", folder], capture_output=True, text=True, check=False)
+    done = run_kustomize(kustomize, folder)
     assert done.returncode == 0, done.stderr
     return named(objects(done.stdout, folder))
 
