@@ -63,10 +63,11 @@ def nodes_behind(cloud: Any, server: Any, networks: Sequence[str]) -> Iterator[N
 
 
 def write_inventory(folder: Path, networks: Mapping[str, str]) -> None:
-    """The examples, changed no more than addresses need. `networks`: by environment."""
+    """The examples without add-ons, which Terraform does not install; addresses changed. `networks`: by environment."""
     shutil.copytree(EXAMPLES, folder)
-    with (folder / "base" / "cluster.yaml").open("a") as base:
-        base.write(f"\nnetwork: {{cp_ip_offset: {FIRST['controlplane']}, worker_ip_offset: {FIRST['workers']}}}\n")
+    base = folder / "base" / "cluster.yaml"
+    offsets = f"network: {{cp_ip_offset: {FIRST['controlplane']}, worker_ip_offset: {FIRST['workers']}}}"
+    base.write_text(f"{base.read_text().partition(chr(10) + 'addons:')[0]}\n{offsets}\n")
     for name, network in networks.items():
         file = folder / name / "cluster.yaml"
         text = file.read_text()
