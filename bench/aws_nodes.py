@@ -63,7 +63,7 @@ def nodes_behind(cloud: Any, server: Any, networks: Sequence[str]) -> Iterator[N
 
 
 def write_inventory(folder: Path, networks: Mapping[str, str]) -> None:
-    """The examples without add-ons, which Terraform does not install; addresses changed. `networks`: by environment."""
+    """The examples at other addresses, without add-ons: Terraform installs none. `networks`: by environment."""
     shutil.copytree(EXAMPLES, folder)
     base = folder / "base" / "cluster.yaml"
     offsets = f"network: {{cp_ip_offset: {FIRST['controlplane']}, worker_ip_offset: {FIRST['workers']}}}"
