@@ -20,6 +20,7 @@ Wait = Literal[
     "firmware", "kernel", "network", "time", "pull", "install", "stop", "poweroff", "kexec", "wipe", "service",
     "image", "etcd-start", "etcd-join", "etcd-promote", "election", "static-pods", "kubelet", "node-ready", "vip",
     "node-grace", "node-eviction", "pod-start", "pod-stop", "pod-work", "pod-restart", "rollout-deadline",
+    "operator",
 ]  # fmt: skip
 
 # In seconds, from least to most. `realistic` adds up to the timeline of a first cluster on a home server: two minutes
@@ -30,7 +31,7 @@ _REALISTIC: Mapping[Wait, tuple[float, float]] = {
     "image": (10, 30), "etcd-start": (2, 5), "etcd-join": (3, 6), "etcd-promote": (15, 45), "election": (1, 3),
     "static-pods": (60, 90), "kubelet": (5, 10), "node-ready": (10, 30), "vip": (5, 60), "node-grace": (50, 50),
     "node-eviction": (300, 300), "pod-start": (2, 6), "pod-stop": (1, 3), "pod-work": (5, 15),
-    "pod-restart": (10, 10), "rollout-deadline": (600, 600),
+    "pod-restart": (10, 10), "rollout-deadline": (600, 600), "operator": (1, 3),
 }  # fmt: skip
 _FAST: Mapping[Wait, tuple[float, float]] = {
     "firmware": (0.05, 0.15), "kernel": (0.1, 0.3), "network": (0.02, 0.05), "time": (0.01, 0.03), "pull": (0.1, 0.2),
@@ -39,7 +40,7 @@ _FAST: Mapping[Wait, tuple[float, float]] = {
     "etcd-promote": (0.1, 0.3), "election": (0.1, 0.2), "static-pods": (0.2, 0.4), "kubelet": (0.05, 0.1),
     "node-ready": (0.1, 0.2), "vip": (0.1, 0.3), "node-grace": (1.5, 1.5), "node-eviction": (3, 3),
     "pod-start": (0.05, 0.15), "pod-stop": (0.05, 0.1), "pod-work": (0.2, 0.5), "pod-restart": (0.3, 0.3),
-    "rollout-deadline": (30, 30),
+    "rollout-deadline": (30, 30), "operator": (0.05, 0.1),
 }  # fmt: skip
 # Without any time at all, a node that restarts would be taken for lost, and what fails would fail for ever at once.
 # Who asks a node to go for good may listen to its events only after that; what it has missed it never hears.

@@ -117,7 +117,7 @@ class Kubelets(Controller):
         machine.run.registered = True
         self.work.world.changed.add(machine.name)  # so that it is kept
         self._know(name, machine)
-        self.api.create(NODE, shape.new_node(name, machine, config, settings), how=how_of(name))
+        self.api.create(NODE, shape.first_node(name, machine, config, settings), how=how_of(name))
         node = self.api.find(NODE, name)
         if node is not None:
             self.work.event(node, "Starting", "Starting kubelet.", host=name)

@@ -1,4 +1,4 @@
-"""What Talos applies to a new cluster by itself: kube-proxy, CoreDNS, flannel, and what they need.
+"""What Talos applies to a new cluster by itself: kube-proxy, CoreDNS, flannel, the kind of its API access.
 
 As Talos does it, existing objects stay unchanged.
 """
@@ -12,6 +12,7 @@ from talosmith_lab.kube.controllers.settings import FLANNEL, Settings, settings_
 from talosmith_lab.kube.controllers.work import Controller, Work
 from talosmith_lab.kube.how import How
 from talosmith_lab.kube.kinds import Obj, find
+from talosmith_lab.kube.operator_kinds import TALOS, definitions
 from talosmith_lab.nodeconfig import NodeConfig
 
 _SYSTEM = "kube-system"
@@ -77,6 +78,8 @@ class Manifests(Controller):
 
 
 def objects(config: NodeConfig, settings: Settings) -> Iterator[Obj]:
+    if settings.talos_api_access:
+        yield from definitions(TALOS, status=False)
     if config.cni == "flannel":
         yield from _flannel(settings)
     if config.proxy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from talosmith.model.versions import RECOMMENDED
+from talosmith_lab.kube.cloud_controllers import TAINT
 from talosmith_lab.kube.controllers.objects import with_condition
 from talosmith_lab.kube.controllers.settings import Settings, tag
 from talosmith_lab.kube.kinds import Obj
@@ -45,6 +46,13 @@ def new_node(name: str, machine: Machine, config: NodeConfig, settings: Settings
         "metadata": {"name": name, "labels": labels, "annotations": owned_annotations(config, settings)},
         "spec": {"taints": owned_taints(config, settings)},
     }
+
+
+def first_node(name: str, machine: Machine, config: NodeConfig, settings: Settings) -> Obj:
+    """The Node as its kubelet registers it: with an external cloud provider it waits to be initialised."""
+    node = new_node(name, machine, config, settings)
+    taints = [*node["spec"]["taints"], *([TAINT] if settings.external_cloud else [])]
+    return {**node, "spec": {**node["spec"], "taints": taints}}
 
 
 def owned_labels(config: NodeConfig, settings: Settings) -> dict[str, str]:

@@ -31,6 +31,8 @@ class Settings:
     core_dns: str = CORE_DNS
     rotates_certificates: bool = False  # the kubelet asks the API for the certificate it serves with
     disabled: tuple[str, ...] = ()  # static pods that do not run
+    external_cloud: bool = False  # a cloud controller manager initialises nodes
+    talos_api_access: bool = False  # pods may use the Talos API by a ServiceAccount of talos.dev
 
     @property
     def dns_address(self) -> str:
@@ -52,6 +54,7 @@ def _read(text: str) -> Settings:
         "kube-controller-manager": (parts.get("controllerManager") or {}).get("disabled"),
         "kube-scheduler": (parts.get("scheduler") or {}).get("disabled"),
     }
+    arguments = kubelet.get("extraArgs") or {}
     return Settings(
         labels=machine.get("nodeLabels") or {},
         annotations=machine.get("nodeAnnotations") or {},
@@ -63,10 +66,16 @@ def _read(text: str) -> Settings:
         kubelet=kubelet.get("image") or "",
         proxy=(cluster.get("proxy") or {}).get("image") or f"registry.k8s.io/kube-proxy:{RECOMMENDED.kubernetes}",
         core_dns=(cluster.get("coreDNS") or {}).get("image") or CORE_DNS,
-        rotates_certificates=str((kubelet.get("extraArgs") or {}).get("rotate-server-certificates")).lower()
-        == "true",
+        rotates_certificates=str(arguments.get("rotate-server-certificates")).lower() == "true",
         disabled=tuple(name for name, disabled in off.items() if disabled),
+        external_cloud=bool((cluster.get("externalCloudProvider") or {}).get("enabled"))
+        or arguments.get("cloud-provider") == "external",
+        talos_api_access=bool(_feature(machine, "kubernetesTalosAPIAccess").get("enabled")),
     )
+
+
+def _feature(machine: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return (machine.get("features") or {}).get(name) or {}
 
 
 def tag(image: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from talosmith_lab.kube.cluster import kubernetes_of
 from talosmith_lab.kube.controllers.accounts import Accounts
+from talosmith_lab.kube.controllers.api_services import ApiServices
 from talosmith_lab.kube.controllers.budgets import Budgets
+from talosmith_lab.kube.controllers.cloud_nodes import CloudNodes
 from talosmith_lab.kube.controllers.daemon_sets import DaemonSets
 from talosmith_lab.kube.controllers.deployments import Deployments
 from talosmith_lab.kube.controllers.endpoints import ServiceEndpoints
@@ -15,6 +17,7 @@ from talosmith_lab.kube.controllers.logs import lines_of
 from talosmith_lab.kube.controllers.manifests import Manifests
 from talosmith_lab.kube.controllers.namespaces import Namespaces
 from talosmith_lab.kube.controllers.node_lifecycle import NodeLifecycle
+from talosmith_lab.kube.controllers.operators import Operators
 from talosmith_lab.kube.controllers.pods import Pods
 from talosmith_lab.kube.controllers.replica_sets import ReplicaSets
 from talosmith_lab.kube.controllers.scheduler import Scheduler
@@ -83,7 +86,10 @@ def _controllers(work: Work) -> list[Controller]:
         Jobs(work),
         Budgets(work),
         ServiceEndpoints(work),
+        ApiServices(work),
         Signing(work),
+        CloudNodes(work),
+        Operators(work),
         Garbage(work),
         Namespaces(work),
     ]

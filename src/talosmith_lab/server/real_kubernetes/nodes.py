@@ -52,7 +52,7 @@ class NodeKeeper:
         """Once a boot: who deletes the node of a kubelet that runs does not see it again until that restarts."""
         if self._registered.get(machine.name) == machine.boots:
             return
-        await self.writer.create(node_objects.new_node(name, machine, config, settings))
+        await self.writer.create(node_objects.first_node(name, machine, config, settings))
         self._registered[machine.name] = machine.boots
 
     async def _keep_owned(self, node: Obj, machine: Machine, config: NodeConfig, settings: Settings) -> None:
