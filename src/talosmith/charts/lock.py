@@ -26,7 +26,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9:/._+@-]*[A-Za-z0-9/]")
 _KEYS = ("source", "name", "wanted", "version", "digest")
 _REQUIRED = {"source", "version", "digest"}
-_REMOVE = "delete charts.lock and run `talosmith addons pull`: it is written anew"
+_REMOVE = "delete charts.lock and run `talosmith addons pull`, which writes it"
 
 
 @dataclass(frozen=True, slots=True)

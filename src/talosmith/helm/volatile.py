@@ -1,7 +1,7 @@
-"""Finds what a chart makes up anew in each rendering: random passwords, generated certificates, the time.
+"""Finds what differs from one rendering of a chart to the next: random passwords, generated certificates, the time.
 
 A chart that called such a function is rendered twice, the second time with another clock. What differs is no change
-that anybody asked for: a comparison with the cluster has to leave it out.
+of the inventory: a comparison with the cluster has to leave it out.
 """
 
 from __future__ import annotations

@@ -32,6 +32,15 @@ def test_the_helm_on_path_renders_what_ours_does_not(on_path: Path, tmp_path: Pa
     assert [one.name for one in rendered.crds] == ["a", "b", "c", "c"]  # the subchart and its alias
 
 
+def test_fields_that_helm_makes_up_are_found_by_asking_it_twice(on_path: Path, tmp_path: Path) -> None:
+    made_up = "kind: X\nmetadata: {name: y}\na: {{ randAlphaNum 9 }}\nat: {{ now | unixEpoch }}\nb: c\n"
+    chart = {**FAMILY, "templates/complex.yaml": COMPLEX, "templates/made_up.yaml": made_up}
+    source = LocalChart(write(tmp_path / "parent", chart))
+    rendered = render(source, Release("r", "ns"), {}, store=Store(tmp_path / "store"), fall_back=True)
+    assert rendered.renderer == "helm"
+    assert rendered.volatile == {("", "X", "", "y"): (("a",), ("at",))}
+
+
 def test_both_renderers_give_the_same_result(on_path: Path, tmp_path: Path) -> None:
     from talosmith.helm import binary, folder
     from talosmith.helm.renderer import render_files
