@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 Kind = Literal["Deployment", "DaemonSet", "StatefulSet", "crds"]
-Definition = tuple[str, str, str]  # kind, group, version: ("Gateway", "gateway.networking.k8s.io", "v1")
+Definition = tuple[str, ...]  # kind, group, version, perhaps scope: ("Gateway", "gateway.networking.k8s.io", "v1")
 
 _WORKLOAD = """\
 apiVersion: v1
@@ -81,7 +81,7 @@ def standin_chart(
     return packed(files, folder=name)
 
 
-def definition(kind: str, group: str, version: str, *, scope: str = "Namespaced") -> dict[str, object]:
+def definition(kind: str, group: str, version: str, scope: str = "Namespaced") -> dict[str, object]:
     """A custom resource definition that takes any content."""
     singular = kind.lower()
     plural = singular[:-1] + "ies" if singular.endswith("y") and singular[-2] not in "aeiou" else singular + "s"

@@ -23,10 +23,10 @@ def read_sources(cluster: Cluster, folder: Path, *, offline: bool = False) -> Ad
     manifests = {}
     for name, one in cluster.addons.items():
         if one.manifests:
-            from talosmith.kustomize import read_manifests
+            from talosmith.kustomize import load_manifests
 
             try:
-                manifests[name] = read_manifests(Path(one.manifests))
+                manifests[name] = load_manifests(Path(one.manifests), root=folder)
             except TalosmithError as wrong:
                 problems.append(AddonProblem(name, str(wrong), wrong.hint))
     return AddonSources(contents, manifests, tuple(problems))

@@ -20,6 +20,7 @@ from talosmith.desired.target import owner_of
 from talosmith.errors import TalosmithError
 from talosmith.helm import Hook, Release, Rendered, capabilities
 from talosmith.helm.chart import overlaid
+from talosmith.kustomize import Manifests
 from talosmith.model.cluster import Cluster, EnabledAddon
 from talosmith.model.services import AddonStage
 from talosmith.model.values import SecretRef
@@ -77,7 +78,7 @@ class AddonSources:
     """What was read for the add-ons: charts and manifests by name, and what could not be read."""
 
     charts: Mapping[str, ChartContent] = field(default_factory=dict)
-    manifests: Mapping[str, Sequence[Object]] = field(default_factory=dict)
+    manifests: Mapping[str, Manifests] = field(default_factory=dict)
     problems: tuple[AddonProblem, ...] = ()
 
 
@@ -133,7 +134,8 @@ def _desired(
     known = addon(enabled.name) if is_known(enabled.name) else None
     reveal = Revealed(secrets, owner_of(cluster, secrets.bundle).mark)
     rendered = _rendered(cluster, enabled, known, sources.charts.get(enabled.name), reveal)
-    own = list(known.objects(cluster)) if known else list(sources.manifests.get(enabled.name, ()))
+    given = sources.manifests.get(enabled.name)
+    own = list(known.objects(cluster)) if known else list(given.objects if given else ())
     of_chart = [_owned(one.content, enabled) for one in rendered.objects]
     objects = [*of_chart, *map(reveal, own)]
     content = sources.charts.get(enabled.name)
@@ -152,7 +154,7 @@ def _desired(
         awaited=known.awaited if known else {},
         volatile=rendered.volatile,
         hidden=frozenset(reveal.texts),
-        note=rendered.note,
+        note=rendered.note or (given.note if given else ""),
     )
 
 

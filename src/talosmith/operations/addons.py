@@ -92,6 +92,8 @@ def _install(
     compared: bool,
 ) -> None:
     name = one.name
+    if one.note:
+        plan.note(f"add-on {name}: {one.note}")
     if seen.manager:
         again = (
             "" if seen.manager.startswith(("Flux", "Argo")) else f"; to take it over: talosmith up --take-over {name}"
