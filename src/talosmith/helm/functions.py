@@ -311,4 +311,4 @@ def function_map() -> Mapping[str, Callable[..., Any]]:
     }
     every = {**BUILTINS, **DURATIONS, **{name: _plain(function) for name, function in sprig.items()}, **own}
     every = limited(every)
-    return every | {name: volatile.watched(name, every[name]) for name in volatile.FUNCTIONS}
+    return every | volatile.watched(every)

@@ -32,15 +32,29 @@ _LATER = timedelta(days=366 + 31 + 2, hours=1, minutes=1, seconds=1)
 _run = threading.local()
 
 
-def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with a note of each call."""
+def watched(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """These functions, with a note of each call, and with stand-ins in the second rendering."""
+    return {name: _watched(functions[name], _second(name, functions)) for name in FUNCTIONS}
 
+
+def _watched(function: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
         _run.called = True
-        result = function(*arguments)
-        return result + _LATER if name == "now" and getattr(_run, "later", False) else result
+        return second(*arguments) if getattr(_run, "later", False) else function(*arguments)
 
     return call
+
+
+def _second(name: str, functions: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
+    """What is called in the second rendering: another clock, and keys that are quicker to make than RSA keys."""
+    new_key = functions["genPrivateKey"]
+    if name == "now":
+        return lambda: functions["now"]() + _LATER
+    if name == "genPrivateKey":
+        return lambda kind: new_key("ecdsa")
+    if f"{name}WithKey" in functions:
+        return lambda *arguments: functions[f"{name}WithKey"](*arguments, new_key("ecdsa"))
+    return functions[name]
 
 
 @contextmanager

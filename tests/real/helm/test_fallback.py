@@ -33,12 +33,12 @@ def test_the_helm_on_path_renders_what_ours_does_not(on_path: Path, tmp_path: Pa
 
 
 def test_fields_that_helm_makes_up_are_found_by_asking_it_twice(on_path: Path, tmp_path: Path) -> None:
-    made_up = "kind: X\nmetadata: {name: y}\na: {{ randAlphaNum 9 }}\nat: {{ now | unixEpoch }}\nb: c\n"
+    made_up = "kind: X\nmetadata: {name: made}\na: {{ randAlphaNum 9 }}\nat: {{ now | unixEpoch }}\nb: c\n"
     chart = {**FAMILY, "templates/complex.yaml": COMPLEX, "templates/made_up.yaml": made_up}
     source = LocalChart(write(tmp_path / "parent", chart))
     rendered = render(source, Release("r", "ns"), {}, store=Store(tmp_path / "store"), fall_back=True)
     assert rendered.renderer == "helm"
-    assert rendered.volatile == {("", "X", "", "y"): (("a",), ("at",))}
+    assert rendered.volatile == {("", "X", "", "made"): (("a",), ("at",))}
 
 
 def test_both_renderers_give_the_same_result(on_path: Path, tmp_path: Path) -> None:
