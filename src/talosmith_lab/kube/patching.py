@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -77,13 +78,22 @@ def content_of(content_type: str, body: bytes | Obj | list[Any]) -> Any:
     if not isinstance(body, bytes):
         return body
     try:
-        return yaml.load(body, Loader=yaml.CSafeLoader) if content_type == APPLY else json.loads(body)
-    except (ValueError, yaml.YAMLError) as error:
         if content_type == APPLY:
-            problem = str(getattr(error, "problem", None) or error)
-            why = f"error decoding YAML: error converting YAML to JSON: yaml: {problem}"
-            raise bad_request(why) from None
+            return _from_yaml(body)
+        return json.loads(body)
+    except yaml.YAMLError as error:
+        problem = str(getattr(error, "problem", None) or error)
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: yaml: {problem}") from None
+    except ValueError as error:
         raise bad_request(f"error decoding patch: {error}") from None
+
+
+def _from_yaml(body: bytes) -> Any:
+    """Most clients send JSON, which is YAML as well, and is read a hundred times as fast."""
+    if body.startswith(b"{"):
+        with suppress(ValueError):
+            return json.loads(body)
+    return yaml.load(body, Loader=yaml.CSafeLoader)
 
 
 def _apply(
