@@ -127,3 +127,8 @@ def _definitions(chart: str) -> Iterator[Definition]:
 def mirrors_block(server: ChartServer) -> str:
     """The part of an inventory that has charts pulled from the server."""
     return f"charts: {yaml.safe_dump({'mirrors': dict(server.mirrors)}, default_flow_style=True, width=10_000)}"
+
+
+def addons_of(example: Path) -> str:
+    """The block of an example's inventory, as it stands there."""
+    return "\naddons:\n" + example.read_text().partition("\naddons:\n")[2]
