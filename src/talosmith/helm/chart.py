@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from talosmith.helm import archive, yaml_in
 from talosmith.helm.errors import ChartError
+from talosmith.helm.metadata import metadata_of, text_of
 
-_TEXT_FIELDS = {
-    "name": "Name", "home": "Home", "version": "Version", "description": "Description", "icon": "Icon",
-    "apiVersion": "APIVersion", "condition": "Condition", "tags": "Tags", "appVersion": "AppVersion",
-    "kubeVersion": "KubeVersion", "type": "Type",
-}  # fmt: skip
+_DEEPEST = 10  # of charts inside charts
 _MANIFESTS = (".yaml", ".yml", ".json")
 
 
@@ -44,7 +41,6 @@ class Chart:
     declared: list[Dependency]
     subcharts: list[Chart]
     parent: Chart | None = None
-    digest: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
@@ -88,7 +84,7 @@ def digest(files: Mapping[str, bytes]) -> str:
 
 def parse_metadata(files: Mapping[str, bytes]) -> dict[str, Any]:
     """What Chart.yaml says, as templates see it."""
-    return _metadata(_described(files))
+    return metadata_of(_described(files))
 
 
 def _described(files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -99,8 +95,29 @@ def _described(files: Mapping[str, bytes]) -> dict[str, Any]:
 
 def parse(files: Mapping[str, bytes]) -> Chart:
     """The chart in these files."""
+    return _parse(files, 0, _Unpacked())
+
+
+@dataclass
+class _Unpacked:
+    """What the archives inside a chart were unpacked to, all together: each may hold others."""
+
+    size: int = 0
+
+    def add(self, files: dict[str, bytes]) -> dict[str, bytes]:
+        self.size += sum(map(len, files.values()))
+        if self.size > archive.MAX_TOTAL:
+            raise ChartError(
+                f"the charts inside the chart grow beyond {archive.MAX_TOTAL} bytes when they are unpacked"
+            )
+        return files
+
+
+def _parse(files: Mapping[str, bytes], depth: int, unpacked: _Unpacked) -> Chart:
+    if depth > _DEEPEST:
+        raise ChartError(f"charts are nested deeper than {_DEEPEST} levels")
     described = _described(files)
-    metadata = _metadata(described)
+    metadata = metadata_of(described)
     dependencies = described.get("dependencies")
     chart = Chart(metadata, {}, files.get("values.schema.json"), {}, {}, [], [])
     inner: dict[str, dict[str, bytes]] = {}
@@ -119,14 +136,14 @@ def parse(files: Mapping[str, bytes]) -> Chart:
             chart.files[name] = content
     chart.declared = [_dependency(one) for one in dependencies or [] if one]
     show_dependencies(chart)
-    chart.adopt([parse(part) for part in map(_inner, sorted(inner), map(inner.get, sorted(inner))) if part])
-    chart.digest = digest(files)
+    parts = (unpacked.add(_inner(name, inner[name])) for name in sorted(inner))
+    chart.adopt([_parse(part, depth + 1, unpacked) for part in parts if part])
     return chart
 
 
-def _inner(name: str, files: dict[str, bytes] | None) -> dict[str, bytes]:
+def _inner(name: str, files: dict[str, bytes]) -> dict[str, bytes]:
     """The files of one chart in the charts/ folder; empty where there is none."""
-    if not files or name[0] in "_.":
+    if name[0] in "_.":
         return {}
     if name.endswith(".tgz"):
         return archive.unpack(files[name], where=f"charts/{name}")
@@ -169,36 +186,15 @@ def overlaid(base: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any
     return merged
 
 
-def _metadata(described: Mapping[str, Any]) -> dict[str, Any]:
-    metadata: dict[str, Any] = {title: _text(described.get(name)) for name, title in _TEXT_FIELDS.items()}
-    if not metadata["APIVersion"]:
-        metadata["APIVersion"] = "v1"
-    for name in ("Name", "Version"):
-        if not metadata[name]:
-            raise ChartError(f"Chart.yaml has no {name.lower()}")
-    metadata["Deprecated"] = described.get("deprecated") is True
-    metadata["Sources"] = list(described.get("sources") or [])
-    metadata["Keywords"] = list(described.get("keywords") or [])
-    metadata["Maintainers"] = [
-        {
-            title: _text((one or {}).get(name))
-            for name, title in (("name", "Name"), ("email", "Email"), ("url", "URL"))
-        }
-        for one in described.get("maintainers") or []
-    ]
-    metadata["Annotations"] = {str(key): _text(value) for key, value in (described.get("annotations") or {}).items()}
-    return metadata
-
-
 def _dependency(described: Mapping[str, Any]) -> Dependency:
     return Dependency(
-        name=_text(described.get("name")),
-        version=_text(described.get("version")),
-        repository=_text(described.get("repository")),
-        condition=_text(described.get("condition")),
+        name=text_of(described.get("name")),
+        version=text_of(described.get("version")),
+        repository=text_of(described.get("repository")),
+        condition=text_of(described.get("condition")),
         tags=list(described.get("tags") or []),
         import_values=list(described.get("import-values") or []),
-        alias=_text(described.get("alias")),
+        alias=text_of(described.get("alias")),
     )
 
 
@@ -210,14 +206,3 @@ def show_dependencies(chart: Chart) -> None:
         }
         for one in chart.declared
     ]  # fmt: skip
-
-
-def _text(value: Any) -> str:
-    """Helm reads a number where text should stand as that text."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from talosmith.helm.archive import MAX_FILE, MAX_FILES, MAX_TOTAL
 from talosmith.helm.errors import ChartError
-
-MAX_FILE = 5 << 20
 
 
 def read(folder: Path) -> dict[str, bytes]:
@@ -20,6 +19,7 @@ def read(folder: Path) -> dict[str, bytes]:
         raise ChartError(f"{folder} holds no Chart.yaml, so it is no chart")
     rules = _rules(folder)
     files: dict[str, bytes] = {}
+    total = 0
     for place, folders, names in os.walk(folder, followlinks=True):
         inside = Path(place).relative_to(folder)
         folders[:] = sorted(one for one in folders if not _ignored(rules, str(inside / one), folder=True))
@@ -35,6 +35,12 @@ def read(folder: Path) -> dict[str, bytes]:
             if content.stat().st_size > MAX_FILE:
                 raise ChartError(f"{content} is too big for a file of a chart ({MAX_FILE} bytes at most)")
             files[path] = content.read_bytes().removeprefix(b"\xef\xbb\xbf")
+            total += len(files[path])
+            if total > MAX_TOTAL or len(files) > MAX_FILES:
+                raise ChartError(
+                    f"{folder} is too big for a chart ({MAX_TOTAL} bytes and {MAX_FILES} files at most)",
+                    hint="name what is not part of the chart in its .helmignore",
+                )
     return dict(sorted(files.items()))
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from talosmith.helm import ChartError, archive
+from talosmith.helm import ChartError, archive, folder
+from talosmith.helm.chart import parse
 from talosmith.helm.folder import read
 from tests.charts import chart, packed
 
@@ -87,3 +88,38 @@ def test_a_folder_that_contains_itself_is_refused(tmp_path: Path) -> None:
     (tmp_path / "again").symlink_to(tmp_path)
     with pytest.raises(ChartError, match="nested too deep"):
         read(tmp_path)
+
+
+def test_a_folder_of_any_size_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "Chart.yaml").write_text(CHART["Chart.yaml"])
+    (tmp_path / "more").write_text("x" * 100)
+    monkeypatch.setattr(folder, "MAX_TOTAL", 100)
+    with pytest.raises(ChartError, match="too big for a chart"):
+        read(tmp_path)
+    (tmp_path / ".helmignore").write_text("more\n")
+    assert set(read(tmp_path)) == {"Chart.yaml", ".helmignore"}
+    monkeypatch.setattr(folder, "MAX_FILES", 1)
+    with pytest.raises(ChartError, match="1 files at most"):
+        read(tmp_path)
+
+
+def nested(levels: int) -> dict[str, bytes]:
+    content = packed(CHART)
+    for _ in range(levels):
+        content = packed({**CHART, "charts/web.tgz": content})
+    return archive.unpack(content, where="x")
+
+
+def test_charts_inside_charts_have_an_end() -> None:
+    assert parse(nested(10)).subcharts
+    with pytest.raises(ChartError, match="nested deeper than 10"):
+        parse(nested(11))
+
+
+def test_archives_inside_a_chart_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = packed({**CHART, "big": "x" * 1000})
+    files = {"Chart.yaml": CHART["Chart.yaml"].encode(), **{f"charts/{name}.tgz": inner for name in "abcde"}}
+    assert len(parse(files).subcharts) == 5
+    monkeypatch.setattr(archive, "MAX_TOTAL", 4000)
+    with pytest.raises(ChartError, match="grow beyond 4000 bytes"):
+        parse(files)
