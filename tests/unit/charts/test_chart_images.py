@@ -26,10 +26,11 @@ def test_images_are_sorted_and_each_once() -> None:
 @pytest.mark.parametrize(
     ("container", "found"),
     [
-        ({"args": ["--acme-http01-solver-image=quay.io/jetstack/solver:v1", "--v=2", 7]}, ["quay.io/jetstack/solver:v1"]),
+        ({"args": ["--acme-http01-solver-image=quay.io/a/solver:v1", "--v=2", 7]}, ["quay.io/a/solver:v1"]),
         ({"command": ["run", "--helper-image=ghcr.io/a/b:1"]}, ["ghcr.io/a/b:1"]),
         ({"args": ["--image=", "--image=busybox", "--image-pull-policy=Always"]}, []),
-        ({"env": [{"name": "RELATED_IMAGE", "value": "ghcr.io/a/b:1"}, {"name": "X", "value": "ghcr.io/a/c:1"}]}, ["ghcr.io/a/b:1"]),
+        ({"env": [{"name": "RELATED_IMAGE", "value": "ghcr.io/a/b:1"}]}, ["ghcr.io/a/b:1"]),
+        ({"env": [{"name": "OTHER", "value": "ghcr.io/a/b:1"}]}, []),
         ({"env": [{"name": "SOME_IMAGE", "valueFrom": {}}], "image": None}, []),
     ],
 )  # fmt: skip
@@ -58,7 +59,7 @@ def test_images_of_custom_objects(image: Any, found: list[str]) -> None:
 
 
 def test_images_in_the_text_of_a_config_map() -> None:
-    text = "provider:\n  rateLimit:\n    image: docker.io/envoyproxy/ratelimit:1 \n  - image: 'ghcr.io/a/b:2'\n image: x\n"
+    text = "limits:\n    image: docker.io/envoyproxy/ratelimit:1 \n  - image: 'ghcr.io/a/b:2'\n image: x\n"
     assert images_of([{"kind": "ConfigMap", "data": {"config.yaml": text, "n": None}}]) == [
         "docker.io/envoyproxy/ratelimit:1",
         "ghcr.io/a/b:2",

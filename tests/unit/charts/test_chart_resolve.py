@@ -129,7 +129,9 @@ def test_a_repository_without_digests_is_verified_all_the_same(
     digest = offered(server)
     page = "/charts.example.org/stable/index.yaml"
     server.pages[page] = server.pages[page].replace(digest[7:].encode(), b"")
-    (problem,) = problems({"web": dataclasses.replace(HTTP, digest="sha256:" + "0" * 64)}, Lock(), server, client, store)
+    (problem,) = problems(
+        {"web": dataclasses.replace(HTTP, digest="sha256:" + "0" * 64)}, Lock(), server, client, store
+    )
     assert digest in problem.what
     assert resolved({"web": HTTP}, Lock(), server, client, store)["web"].digest == digest
 
@@ -284,9 +286,12 @@ def test_archives_of_an_index_on_another_host_come_by_its_mirror(
     with serving() as releases:
         releases.pages["/github.com/org/web-1.0.0.tgz"] = chart()
         server.pages["/charts.example.org/index.yaml"] = (
-            "apiVersion: v1\nentries:\n  web:\n  - version: 1.0.0\n    urls: [https://github.com/org/web-1.0.0.tgz]\n"
-        ).encode()
-        mirrors = {"charts.example.org": f"{server.url}/charts.example.org", "github.com": f"{releases.url}/github.com"}
+            b"apiVersion: v1\nentries:\n  web:\n  - version: 1.0.0\n    urls: [https://github.com/org/web-1.0.0.tgz]\n"
+        )
+        mirrors = {
+            "charts.example.org": f"{server.url}/charts.example.org",
+            "github.com": f"{releases.url}/github.com",
+        }
         pin = ChartPin("https://charts.example.org", "1.0.0", "web")
         contents, found = resolve({"web": pin}, Lock(), mirrors=mirrors, client=client, store=store)
     assert not found

@@ -17,7 +17,9 @@ HEAD = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"
 
 
 def content(files: dict[str, str] | bytes) -> ChartContent:
-    data = files if isinstance(files, bytes) else packed({META: "{apiVersion: v2, name: web, version: 1.0.0}", **files})
+    data = (
+        files if isinstance(files, bytes) else packed({META: "{apiVersion: v2, name: web, version: 1.0.0}", **files})
+    )
     return ChartContent(ChartPin("oci://ghcr.io/org/web", "1.0.0"), "1.0.0", sha256(data), data)
 
 
@@ -40,7 +42,7 @@ def test_a_warm_call_does_not_unpack_the_chart(store: Store, monkeypatch: pytest
     [
         ("stringData: {a: {{ randAlphaNum 20 }}, b: c}", [("stringData", "a")]),
         ("data: {a: {{ uuidv4 | b64enc }}, b: {{ randBytes 8 }}}", [("data", "a"), ("data", "b")]),
-        ("stringData:\n  {{- $ca := genCA \"x\" 365 }}\n  ca: {{ $ca.Cert | quote }}\n  x: y", [("stringData", "ca")]),
+        ("x: y\ndata:\n  {{- $ca := genCA \"x\" 365 }}\n  ca: {{ $ca.Cert | quote }}", [("data", "ca")]),
         ("l: [a, {{ randNumeric 9 | quote }}, {b: {{ randAscii 9 | quote }}}]", [("l", 1), ("l", 2, "b")]),
         ("stringData: {a: {{ htpasswd \"a\" \"b\" | quote }}}", [("stringData", "a")]),
         ("at: {{ now | date \"2006\" | quote }}\nhour: {{ now | date \"15\" | quote }}", [("at",), ("hour",)]),
