@@ -53,5 +53,5 @@ def write_bundle_of(out: Path, sources: AddonSources, addons: Mapping[str, Desir
 
 
 def write_lock(sources: AddonSources, folder: Path) -> bool:
-    """Write charts.lock as these charts are; False if it is so already."""
+    """Write charts.lock as these charts are; False if it is unchanged."""
     return Lock.read(folder).with_(sources.charts).write(folder)

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 CHANGES = 2  # `plan`, `diff`, `status`: changes pending
 TESTED = {  # where the commands of a page are run
     "README.md": "test_readme",
+    "docs/addons.md": "test_addons_page",
     "docs/lab.md": "test_lab_page",
     "docs/secrets.md": "test_secrets_page",
     "docs/howto/aws.md": "tests/lab/aws/test_aws_howto.py",
@@ -65,6 +66,14 @@ def test_readme(reader: Reader) -> None:
 def test_secrets_page(reader: Reader) -> None:
     shown = follow(reader, "docs/secrets.md", {})
     assert "BEGIN" not in shown["talosmith secrets show -i demo"]
+
+
+def test_addons_page(reader: Reader) -> None:
+    answers = {"talosmith up": "y\n", "talosmith destroy": "demo\n"}
+    shown = follow(reader, "docs/addons.md", answers, pending=("talosmith plan",))
+    assert "add-ons are ready" in shown["talosmith up -i demo"]
+    assert "in sync" in shown["talosmith addons list -i demo"]
+    assert "no difference" in shown["talosmith addons diff -i demo"]
 
 
 @pytest.mark.real  # for its time: it needs nothing

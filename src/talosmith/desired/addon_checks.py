@@ -1,4 +1,4 @@
-"""What the objects of an add-on must be, whoever made them: complete, unique, few enough, and where they belong."""
+"""What the objects of an add-on must be: complete, unique, few enough, and where they belong."""
 
 from __future__ import annotations
 

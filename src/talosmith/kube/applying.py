@@ -165,7 +165,7 @@ async def wait_until_served(
 async def wait_until_kind(
     client: KubeClient, api_version: str, kind: str, *, timeout: float = UNTIL_SERVED, report: Report | None = None
 ) -> None:
-    """Until the server has this kind, whoever brings its definition."""
+    """Until the server has this kind: an operator may bring its definition."""
     async with limited(timeout) as limit:
         while not await client.serves(api_version, kind):
             if report is not None:

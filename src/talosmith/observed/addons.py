@@ -139,7 +139,7 @@ async def compare_part(
 
 
 def settle(one: DesiredAddon, item: api.Object, live: Live) -> api.Object:
-    """A placed object with the live values of what each rendering generates anew."""
+    """A placed object with the live values of what differs from one rendering to the next."""
     ref = api.Ref.of(item)
     for space in (ref.namespace, ""):
         if volatile := one.volatile.get((ref.api_version, ref.kind, space, ref.name)):

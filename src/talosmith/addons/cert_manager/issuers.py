@@ -36,7 +36,7 @@ def config(cluster: Cluster) -> Sequence[Object]:
         "isCA": True,
         "commonName": f"{cluster.name[:50]} internal CA",  # of 64 characters at most
         "secretName": _OWN,
-        "duration": "87600h",  # ten years: whoever trusts it has it in a trust store
+        "duration": "87600h",  # ten years: it is in the trust stores of other machines
         "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Never"},
         "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": _ROOT},
     }
