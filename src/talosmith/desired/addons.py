@@ -7,7 +7,7 @@ its add-on, so that the plan can report all of them before anything is changed.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +30,12 @@ Identity = tuple[str, str, str, str]  # apiVersion, kind, namespace, name
 Path = tuple[str | int, ...]
 
 CRD = "CustomResourceDefinition"
+WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet")
+_CLUSTER_SCOPED = {  # besides those whose name begins with Cluster
+    CRD, "APIService", "CSIDriver", "GatewayClass", "IngressClass", "MutatingWebhookConfiguration", "Namespace",
+    "PersistentVolume", "PriorityClass", "RuntimeClass", "StorageClass", "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "VolumeSnapshotClass",
+}  # fmt: skip
 _ALWAYS_THERE = ("kube-system", "kube-public", "kube-node-lease", "default")
 _BEFORE, _AFTER = {"pre-install", "pre-upgrade"}, {"post-install", "post-upgrade"}
 _POD_SECURITY = "pod-security.kubernetes.io/enforce"
@@ -67,6 +73,11 @@ class DesiredAddon:
     @property
     def empty(self) -> bool:
         return not (self.crds or self.objects or self.config)
+
+    @property
+    def has_workloads(self) -> bool:
+        """Whether pods of it run until it is removed, which can be waited for."""
+        return any(one.get("kind") in WORKLOADS for one in self.objects)
 
     @property
     def everything(self) -> tuple[Object, ...]:
@@ -116,16 +127,19 @@ def _each_once(addons: Mapping[str, DesiredAddon], problems: list[AddonProblem])
                 crds += [item] if _is_crd(item) else []
             elif not _is_crd(item) or same.get("spec") != item.get("spec"):
                 shown = f"{item['kind']} {item['metadata']['name']}"
-                what = f"{shown} is also an object of add-on {owner}, and differs there"
+                what = f"{shown} is also an object of add-on {owner}"
                 problems.append(AddonProblem(name, what, "use versions that agree, or switch one of them off"))
         found[name] = replace(one, crds=tuple(crds))
     return found
 
 
 def _identity(item: Object, one: DesiredAddon) -> tuple[str, ...]:
-    meta = item["metadata"]
+    meta, kind = item["metadata"], str(item["kind"])
     group = str(item["apiVersion"]).rpartition("/")[0]
-    return group, str(item["kind"]), str(meta.get("namespace") or one.namespace), str(meta["name"])
+    space = (
+        "" if kind in _CLUSTER_SCOPED or kind.startswith("Cluster") else str(meta.get("namespace") or one.namespace)
+    )
+    return group, kind, space, str(meta["name"])
 
 
 def _desired(
@@ -215,11 +229,22 @@ def _is_crd(item: Object) -> bool:
 
 
 def _plain(items: Iterable[Object]) -> list[Object]:
-    """Secrets with `data` alone: what a server stores can be compared with it."""
-    return [_with_data(one) if one.get("kind") == "Secret" and one.get("stringData") else one for one in items]
+    """Without what a server stores elsewhere or fills in itself, so that what it has can be compared with it."""
+    return [_PLAINER.get(str(one.get("kind")), lambda item: item)(one) for one in items]
 
 
 def _with_data(item: Object) -> Object:
+    """A Secret with `data` alone."""
+    if not item.get("stringData"):
+        return item
     texts = {key: base64.b64encode(str(text).encode()).decode() for key, text in item["stringData"].items()}
     rest = {key: value for key, value in item.items() if key != "stringData"}
     return {**rest, "data": {**(item.get("data") or {}), **texts}}
+
+
+def _without_aggregated(item: Object) -> Object:
+    """A ClusterRole without rules where a controller collects them: they are that controller's fields."""
+    return {key: value for key, value in item.items() if key != "rules" or not item.get("aggregationRule")}
+
+
+_PLAINER: Mapping[str, Callable[[Object], Object]] = {"Secret": _with_data, "ClusterRole": _without_aggregated}

@@ -132,7 +132,7 @@ def _install(
                 *earlier,
             ),
         )
-    if objects or seen.unready:
+    if (objects and one.has_workloads) or seen.unready:
         joined = (Joined.key_of(node).if_planned for node in desired.nodes)
         why = reason if objects else "; ".join(seen.unready)
         plan.add(AddonReady(name), why, needs=(*joined, ApplyAddon.key_for(name).if_planned, *earlier))
@@ -155,7 +155,8 @@ def _before(one: DesiredAddon, desired: Desired) -> tuple[StepKey, ...]:
         for name, other in desired.addons.items()
         if name in one.after or STAGES.index(other.stage) < STAGES.index(one.stage)
     ]
-    return tuple(key(name).if_planned for name in others for key in (AddonReady.key_for, ConfigureAddon.key_for))
+    steps = (ApplyAddon.key_for, AddonReady.key_for, ConfigureAddon.key_for)
+    return tuple(key(name).if_planned for name in others for key in steps)
 
 
 def _to_apply(changes: Sequence[ObjectChange]) -> list[ObjectChange]:

@@ -80,6 +80,9 @@ def _stage(names: tuple[str, str], steps: list[StepSeen]) -> Item:
         which = listed(list(dict.fromkeys(step.subject or step.title for step in left)))
         last = next((step.text for step in left if step.began is not None and step.text), "")
         return Item(name, None, f"left: {which}" + (f"; {last}" if last else ""))
+    if all(step.stage == "addons" for step in steps):
+        addons = list(dict.fromkeys(step.key.split("/")[1] for step in steps))
+        return Item(name, True, f"{count(len(addons), 'add-on')}: {listed(addons)}")
     nodes = list(dict.fromkeys(step.subject for step in steps if step.subject))
     return Item(name, True, f"{count(len(nodes), 'node')}: {listed(nodes)}" if nodes else _last_word(steps))
 

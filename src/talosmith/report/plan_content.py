@@ -20,6 +20,7 @@ MEANS: Mapping[str, str] = {
 _NOUNS: tuple[tuple[Disruption, str], ...] = (("restart", "restart"), ("drain", "drain"), ("wipe", "wipe"))
 _NODE_CALLS = ("file", "kube", "machine", "resource", "talos")  # calls of other areas change the provider's host
 _AREAS = {"resource/": "resources", "addon/": "add-ons"}  # how the keys of their steps begin, and their title
+_READY = "/ready"
 _DRIFT_FIX: Mapping[str, str] = {
     "talos-version": "run an upgrade (`talosctl upgrade …`; `up` does not upgrade)",
     "machine-setting": "replace the node (`talosmith destroy -n NODE`, then `talosmith up`)",
@@ -83,6 +84,8 @@ def groups(steps: Steps) -> Iterator[tuple[str, Steps, dict[str, str]]]:
         subject = area if area in _AREAS else one_line(step["subject"])
         by_subject.setdefault(subject, []).append(step)
     alike: dict[tuple[object, ...], list[str]] = {}
+    for area in _AREAS.keys() & by_subject.keys():
+        by_subject[area] = _without_waits(by_subject[area])
     for subject, group in by_subject.items():
         content = tuple(_content(step) for step in group)
         alike.setdefault((subject if subject in ("", *_AREAS) else None, content), []).append(subject)
@@ -99,6 +102,17 @@ def groups(steps: Steps) -> Iterator[tuple[str, Steps, dict[str, str]]]:
             for index, step in enumerate(group)
         }
         yield title, group, turns
+
+
+def _without_waits(steps: Steps) -> Steps:
+    """Without the steps that only wait for what another step of the group applies: that one says so."""
+    keys = {step["key"] for step in steps}
+    waits = {key for key in keys if key.endswith(_READY) and key.removesuffix(_READY) in keys}
+    return [
+        {**step, "title": f"{step['title']}, wait until ready"} if f"{step['key']}{_READY}" in waits else step
+        for step in steps
+        if step["key"] not in waits
+    ]
 
 
 def _is_new_machine(step: Data) -> bool:
