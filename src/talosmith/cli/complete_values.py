@@ -1,4 +1,4 @@
-"""Names that completion looks up: nodes, environments, labs, machines, faults and runs.
+"""Names that completion looks up: nodes, add-ons, environments, labs, machines, faults and runs.
 
 Shells wait for this at every press of Tab, so nothing of talosmith is imported. The exception are node names: the
 inventory is resolved once per edit, by the code that commands use, and the names are kept in the user's cache folder.
@@ -24,11 +24,19 @@ def looked_up(name: str, metavar: str, given: Given) -> Candidates:
         return _environments(given)
     if metavar == "NODE" and name not in ("", "--node"):  # a node of something else, such as Proxmox VE
         return []
-    finders = {"NODE": _nodes, "LAB": _labs, "MACHINE": _machines, "FAULT": _faults, "RUN": _runs}
+    finders = {"NODE": _nodes, "ADDON": _addons, "[ADDON]": _addons, "LAB": _labs, "MACHINE": _machines, "FAULT": _faults, "RUN": _runs}
     return finders[metavar](given) if metavar in finders else []
 
 
 def _nodes(given: Given) -> Candidates:
+    return _of_inventory(given, "nodes")
+
+
+def _addons(given: Given) -> Candidates:
+    return _of_inventory(given, "addons")
+
+
+def _of_inventory(given: Given, what: str) -> Candidates:
     file = _inventory_file(given)
     if file is None:
         return []
@@ -36,7 +44,7 @@ def _nodes(given: Given) -> Candidates:
     try:
         data = json.loads(kept.read_text(encoding="utf-8"))
         if data["files"] == {path: _stamp(path) for path in data["files"]}:
-            return [(name, role) for name, role in data["nodes"]]
+            return [(name, text) for name, text in data[what]]
     except (OSError, ValueError, KeyError, TypeError):
         pass
     from talosmith.files import make_private_folder, replace_file
@@ -44,12 +52,15 @@ def _nodes(given: Given) -> Candidates:
     from talosmith.inventory.sources import read
 
     cluster = load(file)
-    nodes = [(node.name, str(node.role)) for node in (*cluster.controlplanes, *cluster.workers)]
+    found = {
+        "nodes": [(node.name, str(node.role)) for node in (*cluster.controlplanes, *cluster.workers)],
+        "addons": [(name, one.reason) for name, one in cluster.addons.items()],
+    }
     layers = [layer.folder / name for layer in read(file).layers for name in (_CLUSTER_FILE, "nodes.yaml")]
-    data = {"files": {str(path): _stamp(str(path)) for path in (file, *layers)}, "nodes": nodes}
+    data = {"files": {str(path): _stamp(str(path)) for path in (file, *layers)}, **found}
     make_private_folder(kept.parent)
     replace_file(kept, json.dumps(data).encode())
-    return nodes
+    return found[what]
 
 
 def _inventory_file(given: Given) -> Path | None:
