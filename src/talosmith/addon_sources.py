@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from talosmith.charts import ChartContent, ChartProblem, Lock, resolve
@@ -11,14 +11,21 @@ from talosmith.errors import TalosmithError
 from talosmith.model.cluster import Cluster
 
 
-def read_sources(cluster: Cluster, folder: Path, *, offline: bool = False) -> AddonSources:
-    """Everything at once, with every problem. Takes as long as the network does where the cache lacks a chart."""
+def read_sources(
+    cluster: Cluster, folder: Path, *, offline: bool = False, pulling: Callable[[list[str]], None] = lambda names: None
+) -> AddonSources:
+    """Everything at once, with every problem. `pulling` is called if charts have to be pulled, which may take long."""
     pins = {name: one.chart for name, one in cluster.addons.items() if one.chart is not None}
     contents: dict[str, ChartContent] = {}
     found: list[ChartProblem] = []
     if pins:
-        mirrors = cluster.services.charts.mirrors
-        contents, found = resolve(pins, Lock.read(folder), mirrors=mirrors, offline=offline)
+        lock, mirrors = Lock.read(folder), cluster.services.charts.mirrors
+        contents, found = resolve(pins, lock, mirrors=mirrors, offline=True)
+        missing = {one.addon: pins[one.addon] for one in found}
+        if missing and not offline:
+            pulling([*missing])
+            pulled, found = resolve(missing, lock, mirrors=mirrors)
+            contents = {name: {**contents, **pulled}[name] for name in pins if name in contents or name in pulled}
     problems = [AddonProblem(one.addon, one.what, one.fix) for one in found]
     manifests = {}
     for name, one in cluster.addons.items():

@@ -70,6 +70,7 @@ class Session:
         self.observed: Observed | None = None
         self.addon_sources: AddonSources | None = None  # read when add-ons are first asked for
         self.warnings: tuple[Problem, ...] = ()  # of the inventory
+        self.tell: Callable[[str], None] = lambda text: None  # what takes long before there is a run, for people
         self._secrets = secrets
         self._stack = AsyncExitStack()
         self._lock: ClusterLock | None = None
@@ -157,7 +158,7 @@ class Session:
 
         chosen = operation(name).OPTIONS(selection=selection or Selection(), **options)
         _check_targets(chosen.selection, observed)
-        if chosen.installs_addons:
+        if chosen.installs_addons and chosen.selection.includes("addon"):
             observed = await self.with_addons(observed, **addon_options(chosen))
         if chosen.deletes_resources:
             observed = self.observed = await with_leftovers(self, observed)
@@ -179,10 +180,14 @@ class Session:
         if self.addon_sources is None:
             from talosmith.addon_sources import read_sources
 
-            self.addon_sources = await in_thread(partial(read_sources, self.cluster, self.folder, offline=offline))
+            read = partial(read_sources, self.cluster, self.folder, offline=offline, pulling=self._pulling)
+            self.addon_sources = await in_thread(read)
             self.desired.use_addons(self.addon_sources, self._secrets)
             await in_thread(lambda: self.desired.addons)  # rendered here: the event loop goes on meanwhile
         return self.addon_sources
+
+    def _pulling(self, addons: list[str]) -> None:
+        self.tell(f"pulling the charts of {', '.join(addons)}")
 
     async def config_differences(self, names: Sequence[str] = ()) -> tuple[ConfigDifference, ...]:
         """How the machine configs of these nodes, or of all, differ from the inventory now."""

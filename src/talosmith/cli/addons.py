@@ -196,6 +196,7 @@ async def _observed(session: Session) -> Observed:
 def _run(inventory: Path | None, environment: str | None, work: Callable[[Session], Awaitable[T]]) -> T:
     async def run() -> T:
         async with Session.open(inventory, environment) as session:
+            session.tell = say
             return await work(session)
 
     return asyncio.run(run())

@@ -69,6 +69,7 @@ def plan(
 
     async def run() -> int:
         async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
+            session.tell = say
             if destroy:
                 made = await session.plan("destroy", selection)
             else:

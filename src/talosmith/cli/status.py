@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
+from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
 from talosmith.errors import ExitCode
 from talosmith.observed.status import ClusterStatus, cluster_status
 from talosmith.observed.world import Observed
@@ -35,6 +35,7 @@ def status(
 ) -> int:
     async def run() -> int:
         async with Session.open(inventory, environment) as session:
+            session.tell = say
             if watch:
                 return await _watched(session, output)
             observed = await session.with_addons(await session.observe())

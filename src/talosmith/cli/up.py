@@ -91,6 +91,7 @@ def up(
         saved = planning.digest_in(file)
         async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
             selection = planning.selected(only, skip, node)
+            session.tell = say
             planning.show_warnings(session)
             async with session.writing(
                 "up", force_unlock=force_unlock, wait=wait, waiting=planning.told_waiting

@@ -30,6 +30,15 @@ class Selection:
             return False
         return not any(fnmatchcase(step.key, pattern) for pattern in self.skip)
 
+    def includes(self, area: str) -> bool:
+        """Whether steps of this area, which are the cluster's and no node's, may be among the selected ones."""
+        any_step = f"{area}/any"
+        if self.targets or any(pattern.endswith("*") and fnmatchcase(any_step, pattern) for pattern in self.skip):
+            return False
+        return not self.only or any(
+            fnmatchcase(any_step, pattern) or pattern.startswith(f"{area}/") for pattern in self.only
+        )
+
     def names(self, key: StepKey) -> bool:
         """Whether just this step was asked for."""
         return any(fnmatchcase(key, pattern) for pattern in self.only)

@@ -105,6 +105,15 @@ def test_nodes_follow_the_inventory(home: Path) -> None:
     assert offered("node", "console", "cp-1", "") == []
 
 
+def test_addons_follow_the_inventory(home: Path) -> None:
+    file = home / "cluster.yaml"
+    file.write_text(INVENTORY.format(workers=1) + "addons: {metrics-server: true, web: {manifests: ./web}}\n")
+    assert offered("addons", "show", "") == ["metrics-server", "talos-ccm", "web"]
+    assert offered("addons", "diff", "w") == ["web"]
+    assert offered("up", "--take-over", "m") == ["metrics-server"]
+    assert offered("up", "--prune", "") == ["claims", "crds", "volumes"]
+
+
 def test_a_wrong_inventory_offers_nothing_and_prints_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "cluster.yaml").write_text("controlplane: [\n")
     assert print_candidates(["node", "console", ""]) == 1
