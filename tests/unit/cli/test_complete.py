@@ -108,10 +108,10 @@ def test_nodes_follow_the_inventory(home: Path) -> None:
 def test_addons_follow_the_inventory(home: Path) -> None:
     file = home / "cluster.yaml"
     file.write_text(INVENTORY.format(workers=1) + "addons: {metrics-server: true, web: {manifests: ./web}}\n")
-    assert offered("addons", "show", "") == ["metrics-server", "talos-ccm", "web"]
+    assert offered("addons", "show", "") == ["metrics-server", "web", "talos-ccm"]
     assert offered("addons", "diff", "w") == ["web"]
     assert offered("up", "--take-over", "m") == ["metrics-server"]
-    assert offered("up", "--prune", "") == ["claims", "crds", "volumes"]
+    assert offered("up", "--prune", "") == ["crds", "volumes", "claims"]
 
 
 def test_a_wrong_inventory_offers_nothing_and_prints_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
