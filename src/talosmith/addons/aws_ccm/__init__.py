@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from talosmith.addons.addon import Addon, Chart, Finding, MachineNeeds, Values, namespace_of
+from talosmith.addons.aws_access import aws_findings
 from talosmith.addons.controlplanes import ALLOWED_ON_NEW_NODES, NODE_SELECTOR
 from talosmith.model.cluster import Cluster
-from talosmith.model.providers.aws import Aws
 
 NAME = "aws-ccm"
 _POLICY = "cloud-controller"
@@ -47,20 +47,9 @@ def machine(cluster: Cluster) -> MachineNeeds:
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:
-    section = cluster.provider
-    if not isinstance(section, Aws):
-        yield Finding("error", ("addons", NAME), f"{NAME} needs the provider aws, not {section.name}")
-        return
-    policies = section.iam.controlplane
-    if _POLICY not in policies and not any(one.startswith("arn:") for one in policies):
-        yield Finding(
-            "error",
-            ("aws", "iam"),
-            f"the role of control planes lacks the policy `{_POLICY}`",
-            f"{NAME} runs there, and calls EC2 and Elastic Load Balancing with that role",
-            f"add {_POLICY} to aws.iam.controlplane",
-        )
-    if _INITIALISES not in cluster.addons:
+    why = f"{NAME} runs there, and calls EC2 and Elastic Load Balancing with that role"
+    yield from aws_findings(cluster, NAME, _POLICY, why)
+    if cluster.provider.name == "aws" and _INITIALISES not in cluster.addons:
         yield Finding(
             "error",
             ("addons", _INITIALISES),

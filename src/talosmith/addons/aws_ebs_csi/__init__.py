@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from talosmith.addons.addon import Addon, Chart, ClusterMark, Finding, Values
+from talosmith.addons.aws_access import aws_findings
 from talosmith.addons.controlplanes import ALLOWED_ON_CONTROLPLANES, NODE_SELECTOR
 from talosmith.addons.storage import default_annotations
 from talosmith.model.cluster import Cluster
@@ -45,20 +46,10 @@ def values(cluster: Cluster) -> Values:
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:
+    why = f"the controller of {NAME} runs there, and creates volumes with that role"
+    yield from (found := [*aws_findings(cluster, NAME, _POLICY, why)])
     section = cluster.provider
-    if not isinstance(section, Aws):
-        yield Finding("error", ("addons", NAME), f"{NAME} needs the provider aws, not {section.name}")
-        return
-    policies = section.iam.controlplane
-    if _POLICY not in policies and not any(one.startswith("arn:") for one in policies):
-        yield Finding(
-            "error",
-            ("aws", "iam"),
-            f"the role of control planes lacks the policy `{_POLICY}`",
-            f"the controller of {NAME} runs there, and creates volumes with that role",
-            f"add {_POLICY} to aws.iam.controlplane",
-        )
-    elif section.hop_limit < _HOPS:
+    if not found and isinstance(section, Aws) and section.hop_limit < _HOPS:
         yield Finding(
             "error",
             ("aws", "metadata_hop_limit"),
