@@ -67,12 +67,12 @@ def server_side_apply(
     """The object after an apply; raises `FieldConflicts`."""
     config = {**applied, "metadata": {k: v for k, v in applied["metadata"].items() if k != "managedFields"}}
     before = live or {"apiVersion": applied["apiVersion"], "kind": applied["kind"], "metadata": {}}
-    owner, shares = Owner(manager, APPLY, part), shares_of(before)
+    owner, known = Owner(manager, APPLY, part), shares_of(before)
     values = leaves(config, custom=custom, part=part)
     there = leaves(before, custom=custom, part=part)
-    if there and not shares:
-        shares[Owner("before-first-apply", UPDATE)] = Share(frozenset(there), before["apiVersion"], now)
-    others = {one: share for one, share in shares.items() if one != owner}
+    if there and not known:
+        known[Owner("before-first-apply", UPDATE)] = Share(frozenset(there), before["apiVersion"], now)
+    others = {one: share for one, share in known.items() if one != owner}
     conflicts = [
         (one, share.version, path)
         for one, share in others.items()
@@ -85,12 +85,13 @@ def server_side_apply(
     taken = {path for _, _, path in conflicts}
     shares = {one: share._replace(fields=share.fields - taken) for one, share in others.items()}
     kept = _with_parents(path for share in shares.values() for path in share.fields) | _with_parents(values)
-    last = _with_parents(found.fields) if (found := shares_of(before).get(owner)) else set()
+    last = _with_parents(known[owner].fields) if owner in known else set()
     merged = merge(before, config, custom=custom)
     for path in sorted(last - kept - {("f:metadata",)}, key=len):
         remove(merged, path, custom=custom)
-    shares[owner] = Share(frozenset(values), applied["apiVersion"], now)
-    return with_shares(merged, shares, before)
+    mine = Share(frozenset(values), applied["apiVersion"], now)
+    in_order = {one: shares.get(one, mine) for one in known}  # else an apply would always change something
+    return with_shares(merged, {**in_order, owner: mine}, before)
 
 
 def track(before: Obj | None, after: Obj, *, manager: str, now: str, part: str = "", custom: bool = False) -> Obj:

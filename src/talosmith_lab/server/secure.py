@@ -67,7 +67,7 @@ class Secured(asyncio.Protocol):
         self._refused = True
         self._stop_timer()
         self._timer = asyncio.get_running_loop().call_later(_LISTENS, self.plain.abort)
-        if not self.plain.is_closing():
+        if not self.plain.is_closing() and self.plain.can_write_eof():
             self.plain.write_eof()
 
     def _say_goodbye(self) -> None:

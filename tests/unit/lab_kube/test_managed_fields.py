@@ -100,3 +100,9 @@ def test_kubectl_takes_over_what_it_applied_from_the_client_side() -> None:
 def test_an_apply_that_changes_nothing_keeps_its_time() -> None:
     live = applied(None, {"replicas": 1})
     assert applied(live, {"replicas": 1}, now=LATER) == live
+
+
+def test_an_apply_that_changes_nothing_leaves_the_owners_in_their_order() -> None:
+    first = applied(None, {"replicas": 1})
+    edited = updated(first, {"replicas": 1, "paused": True})
+    assert applied(edited, {"replicas": 1}, now=LATER) == edited

@@ -17,9 +17,13 @@ from talosmith_lab.server.engine import Engine
 from talosmith_lab.server.kube.tls import names_of
 from talosmith_lab.server.real_kubernetes.children import end_orphans
 from talosmith_lab.server.real_kubernetes.files import Files, administrator
+from talosmith_lab.server.real_kubernetes.following import cancel
 from talosmith_lab.server.real_kubernetes.identity import Identity, identity_of
 from talosmith_lab.server.real_kubernetes.kubelets import Kubelets
+from talosmith_lab.server.real_kubernetes.operators import Operators
+from talosmith_lab.server.real_kubernetes.pod_network import PodNetwork
 from talosmith_lab.server.real_kubernetes.programs import Programs
+from talosmith_lab.server.real_kubernetes.webhooks import Webhooks
 
 _POLL = 0.1
 _PAUSE = 2.0  # before all is tried again that went wrong
@@ -80,22 +84,29 @@ class RealCluster:
         self._show_names(identity)
         pace = self._engine.world.pace.name
         programs = Programs(self._binaries, self._files, identity, pace, f"{host}:{etcd}", apiserver)
+        network = PodNetwork(self._files.pod_network())
         try:
+            port_of_pods = await network.start(host, identity.aggregator.certificate)
+            self._files.write_egress(f"{host}:{port_of_pods}")
             programs.etcd.start()
             programs.apiserver.start()
             async with KubeClient([apiserver], administrator(identity)) as client:
                 await _until_ready(client)
                 self.address = (host, port)
                 kubelets = Kubelets(self._engine, self._uid, client, schedules=not programs.has_scheduler)
+                operators = Operators(client, pace, lambda: self._serves, self._engine.world.now)
+                keepers = [asyncio.create_task(one.keep()) for one in (operators, Webhooks(client, network))]
                 try:
-                    await self._follow(identity, programs, kubelets)
+                    await self._follow(identity, programs, kubelets, operators)
                 finally:
                     await kubelets.stop()
+                    await cancel(keepers)
         finally:
             self.address = None
+            network.stop()
             await programs.stop()
 
-    async def _follow(self, identity: Identity, programs: Programs, kubelets: Kubelets) -> None:
+    async def _follow(self, identity: Identity, programs: Programs, kubelets: Kubelets, operators: Operators) -> None:
         kubelets.start()
         while self._now_known() in (None, identity):
             self._changed.clear()  # before anything is looked at: while programs end, the world goes on
@@ -108,6 +119,7 @@ class RealCluster:
                 for child in programs.controllers:
                     await child.stop()
             kubelets.changed()
+            operators.changed()
             await self._changed.wait()
 
     async def _known_identity(self) -> Identity:

@@ -49,6 +49,24 @@ class Files:
         self._pair("front-proxy", _leaf(identity.aggregator, "front-proxy-client"))
         self._names = ()
 
+    def pod_network(self) -> CertificateAndKey:
+        """The authority of all pods that serve. Objects hold its certificate, so it is made once."""
+        certificate, key = self.folder / "pods.crt", self.folder / "pods.key"
+        if not certificate.is_file():
+            self._pair("pods", pki.new_authority("pods", pki.KeyKind.ECDSA_P256))
+        return CertificateAndKey(certificate.read_text(), Secret(key.read_text()))
+
+    def write_egress(self, proxy: str) -> None:
+        """How the API server reaches pods: by a proxy that shows a certificate of theirs."""
+        names = {"caBundle": "pods.crt", "clientCert": "front-proxy.crt", "clientKey": "front-proxy.key"}
+        trust = {name: str(self.path(file)) for name, file in names.items()}
+        way = {
+            "proxyProtocol": "HTTPConnect",
+            "transport": {"tcp": {"url": f"https://{proxy}", "tlsConfig": trust}},
+        }
+        kind = {"apiVersion": "apiserver.k8s.io/v1beta1", "kind": "EgressSelectorConfiguration"}
+        self._text("egress.json", json.dumps({**kind, "egressSelections": [{"name": "cluster", "connection": way}]}))
+
     def show_names(self, identity: Identity, names: Sequence[str]) -> None:
         """The API server's certificate; it takes a new one up as soon as the file is there."""
         if tuple(names) != self._names:

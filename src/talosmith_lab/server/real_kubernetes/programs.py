@@ -88,6 +88,7 @@ class Programs:
             f"--api-audiences={identity.endpoint}",
             f"--service-cluster-ip-range={','.join(identity.service_subnets)}",
             f"--encryption-provider-config={path('encryption.json')}",
+            f"--egress-selector-config-file={path('egress.json')}",
             "--enable-admission-plugins=NodeRestriction",
             "--enable-bootstrap-token-auth=true",
             "--authorization-mode=Node,RBAC",

@@ -1,4 +1,4 @@
-"""What kubelets, and Talos itself, write to the real API, under their own names."""
+"""What kubelets, Talos itself and operators write to the real API, under their own names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 from talosmith.kube import AlreadyExists, KubeClient, NotFound
 from talosmith_lab.kube.kinds import Obj
 
-_MERGE = "application/merge-patch+json"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
 _ATTEMPTS = 2  # the next look comes soon enough
 KUBELET, TALOS = "kubelet", "talos"
 
@@ -24,13 +25,13 @@ class Writer:
             return False
         return True
 
-    async def merge(self, obj: Obj, change: Obj, part: str = "") -> bool:
+    async def merge(self, obj: Obj, change: Obj, part: str = "", *, kind: str = MERGE) -> bool:
         """Into this very object; False if it is gone, or another has its name by now."""
         uid = obj["metadata"].get("uid")
         if uid:
             change = {**change, "metadata": {**change.get("metadata", {}), "uid": uid}}
         try:
-            await self._ask("PATCH", await self._path(obj, part), change, _MERGE)
+            await self._ask("PATCH", await self._path(obj, part), change, kind)
         except NotFound:
             return False
         return True
