@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from talosmith.errors import SecretsError, UsageError
 from talosmith.kube.credentials import Credentials, from_base64
 from talosmith.model.secret import Secret
+from talosmith.yaml.kubernetes import load_all
 
 _OTHER_WAYS = {
     "exec": "runs another program to log in",
@@ -71,14 +74,12 @@ def read_kubeconfig(
 def _mapping(config: Mapping[str, Any] | Secret | str) -> Mapping[str, Any]:
     if isinstance(config, Mapping):
         return config
-    from talosmith.inventory.parse import Unreadable, parse  # who has a bundle, or data, needs none of it
-
     text = config.reveal() if isinstance(config, Secret) else config
     try:
-        data = parse(text.encode(), "kubeconfig").data
-    except Unreadable as wrong:
-        place = wrong.problems[0]
-        raise SecretsError(f"the kubeconfig is not YAML: line {place.line}: {place.what}") from None
+        data = next(load_all(text, refuse_twice=True), None)  # as kubectl reads it
+    except yaml.YAMLError as wrong:
+        place, what = getattr(wrong, "problem_mark", None), getattr(wrong, "problem", None) or "not valid YAML"
+        raise SecretsError(f"the kubeconfig is not YAML: line {place.line + 1 if place else 1}: {what}") from None
     if not isinstance(data, Mapping):
         raise SecretsError("the kubeconfig is not a mapping", hint="It starts with `apiVersion: v1`, `kind: Config`.")
     return data

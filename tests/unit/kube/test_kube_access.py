@@ -115,6 +115,21 @@ def test_kubeconfigs_that_are_refused(cluster: dict[str, Any], user: dict[str, A
         read_kubeconfig(kubeconfig(cluster, user))
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: 1\nb: c: d\n", "line 2: mapping values are not allowed"),
+        ("a: 1\na: 2\n", "line 2: the key 'a' twice"),
+        ("a: " + "[" * 300, "nested deeper"),
+        ("a: \x00", "not YAML"),
+        ("", "not a mapping"),
+    ],
+)
+def test_kubeconfigs_that_cannot_be_read(text: str, said: str) -> None:
+    with pytest.raises(SecretsError, match=said):
+        read_kubeconfig(text)
+
+
 def test_a_context_that_is_not_there() -> None:
     with pytest.raises(SecretsError) as caught:
         read_kubeconfig(kubeconfig({}, {}), "other")
