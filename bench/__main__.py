@@ -9,7 +9,7 @@ from pathlib import Path
 from tools.peers import PeerUnavailable
 
 # But what benches are made of.
-_NO_BENCHES = ("aws_cloud", "aws_made", "aws_nodes", "machine_part", "measure", "rpc", "same_machines")
+_NO_BENCHES = ("aws_cloud", "aws_made", "aws_nodes", "home", "machine_part", "measure", "rpc", "same_machines")
 
 
 def main(names: list[str]) -> int:

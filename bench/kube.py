@@ -151,7 +151,7 @@ def _applying(folder: Path) -> Result:
     figures = (
         f"{ours:.1f} s against {theirs:.1f} s, to a real API server; CPU {our_cpu:.1f} s against {their_cpu:.1f} s"
     )
-    return Result(f"applying {OBJECTS} objects: ours / kubectl", figures, ours / theirs, 1.5)
+    return Result(f"applying {OBJECTS} objects: ours / kubectl", figures, ours / theirs, 1.0)
 
 
 def _objects(space: str) -> Iterator[dict[str, object]]:
