@@ -5,19 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from talosmith.charts.content import ChartContent
 from talosmith.charts.lock import Locked
-from talosmith.charts.mirrors import mirrored, mirrored_address
-from talosmith.helm import archive, chart, folder, logins, registry, repository
-from talosmith.helm.download import Client
+from talosmith.helm import archive, chart, folder
 from talosmith.helm.errors import ChartError, DigestDiffers
-from talosmith.helm.registry import Pulled
 from talosmith.helm.store import Store, digest_of
 from talosmith.helm.versions import is_exact
 from talosmith.model.cluster import ChartPin
+
+if TYPE_CHECKING:
+    from talosmith.charts.pulling import Puller
+    from talosmith.helm.download import Client
 
 
 class Offline(ChartError):
@@ -32,8 +33,8 @@ class Fetcher:
     mirrors: Mapping[str, str]
     given: Client | None = None
     offline: bool = False
-    indexes: repository.Indexes = field(default_factory=repository.Indexes)
-    _logins: threading.Lock = field(default_factory=threading.Lock)
+    _puller: Puller | None = None
+    _one_puller: threading.Lock = field(default_factory=threading.Lock)
 
     def fetch(self, pin: ChartPin, locked: Locked | None) -> ChartContent:
         if pin.is_local:
@@ -46,8 +47,8 @@ class Fetcher:
         if self.offline:
             raise Offline(f"{_title(pin)} is not in the cache ({self.store.folder})")
         expected = locked.digest if locked else pin.digest
-        pulled = self._pull(pin, locked.version if locked else pin.version, expected)
-        return self._checked(pin, pulled)
+        pulled = self._network.pull(pin, locked.version if locked else pin.version, expected)
+        return _checked(pin, pulled.version, pulled.digest, pulled.content)
 
     def _kept(self, pin: ChartPin, locked: Locked | None) -> ChartContent | None:
         """From the cache; without a lock only what the inventory pins by version and digest."""
@@ -55,40 +56,26 @@ class Fetcher:
             content = self.store.get(locked.digest)
             return None if content is None else ChartContent(pin, locked.version, locked.digest, content)
         content = self.store.get(pin.digest) if pin.digest and is_exact(pin.version) else None
-        return None if content is None else self._checked(pin, Pulled(pin.version, pin.digest, content))
-
-    def _pull(self, pin: ChartPin, version: str, expected: str) -> Pulled:
-        source, name = mirrored(pin.source, pin.name, self.mirrors)
-        if source.startswith("oci://"):
-            return registry.pull(source, version, self._client, self.store, expected=expected)
-        return repository.pull(
-            source,
-            name,
-            version,
-            self._client,
-            self.store,
-            expected=expected,
-            indexes=self.indexes,
-            mirrored=lambda url: mirrored_address(url, self.mirrors) if not url.startswith(source) else url,
-        )
+        return None if content is None else _checked(pin, pin.version, pin.digest, content)
 
     @property
-    def _client(self) -> Client:
-        with self._logins:
-            return self._with_logins
+    def _network(self) -> Puller:
+        """Imported, and logins read, once the network is needed: a plan with a full cache does not wait for them."""
+        with self._one_puller:
+            if self._puller is None:
+                from talosmith.charts.pulling import Puller
 
-    @cached_property
-    def _with_logins(self) -> Client:
-        """Logins are read once the network is needed, not before."""
-        return self.given or Client(credentials=logins.read(logins.default_files()))
+                self._puller = Puller(self.store, self.mirrors, self.given)
+            return self._puller
 
-    def _checked(self, pin: ChartPin, pulled: Pulled) -> ChartContent:
-        """Unpack it once, so that a chart that cannot be used is known before anything else is done."""
-        content = ChartContent(pin, pulled.version, pulled.digest, pulled.content)
-        version = chart.parse_metadata(content.files())["Version"]
-        if version.removeprefix("v") != pulled.version.removeprefix("v"):
-            raise ChartError(f"{_title(pin)} holds version {version} of the chart, not {pulled.version}")
-        return content
+
+def _checked(pin: ChartPin, found: str, digest: str, archived: bytes) -> ChartContent:
+    """Unpack it once, so that a chart that cannot be used is known before anything else is done."""
+    content = ChartContent(pin, found, digest, archived)
+    version = chart.parse_metadata(content.files())["Version"]
+    if version.removeprefix("v") != found.removeprefix("v"):
+        raise ChartError(f"{_title(pin)} holds version {version} of the chart, not {found}")
+    return content
 
 
 def _local(pin: ChartPin) -> ChartContent:

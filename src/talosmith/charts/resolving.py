@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from talosmith.charts.content import ChartContent, ChartProblem
 from talosmith.charts.fetch import Fetcher, Offline
 from talosmith.charts.lock import Lock, Locked
 from talosmith.errors import TalosmithError, Temporary
-from talosmith.helm.download import Client
 from talosmith.helm.errors import DigestDiffers
 from talosmith.helm.store import Store, default_folder
 from talosmith.model.cluster import ChartPin
+
+if TYPE_CHECKING:
+    from talosmith.helm.download import Client
 
 _AT_ONCE = 8
 _UNREACHABLE = "check the network, set `charts.mirrors`, or load a bundle made by `talosmith addons bundle`"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from talosmith.addons import Addon, addon, is_known
 from talosmith.charts import ChartContent, render_chart
@@ -20,10 +20,12 @@ from talosmith.desired.target import owner_of
 from talosmith.errors import TalosmithError
 from talosmith.helm import Hook, Release, Rendered, capabilities
 from talosmith.helm.chart import overlaid
-from talosmith.kustomize import Manifests
 from talosmith.model.cluster import Cluster, EnabledAddon
 from talosmith.model.services import AddonStage
 from talosmith.model.values import SecretRef
+
+if TYPE_CHECKING:  # whose modules build kustomizations
+    from talosmith.kustomize import Manifests
 
 Object = Mapping[str, Any]
 Identity = tuple[str, str, str, str]  # apiVersion, kind, namespace, name

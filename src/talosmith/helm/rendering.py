@@ -10,18 +10,20 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from talosmith.helm import yaml_in
 from talosmith.helm.capabilities import HELM_VERSION, Capabilities, capabilities
 from talosmith.helm.chart import digest, overlaid
-from talosmith.helm.download import Client
 from talosmith.helm.errors import ChartError
 from talosmith.helm.manifests import Hook, RenderedObject
 from talosmith.helm.overrides import Override, applied
 from talosmith.helm.release import Release, Rendered
-from talosmith.helm.sources import ChartSource, fetch
 from talosmith.helm.store import Store, default_folder
+
+if TYPE_CHECKING:
+    from talosmith.helm.download import Client
+    from talosmith.helm.sources import ChartSource
 
 _FORMAT = 2  # of what is kept; a new one leaves the old behind
 _KEPT = 64
@@ -45,6 +47,9 @@ def render(
     Several values are laid over each other, later ones win; overrides come last. With `fall_back`, a `helm` on PATH
     renders what our renderer stops at; the result then says so in `renderer` and `note`.
     """
+    from talosmith.helm.download import Client
+    from talosmith.helm.sources import fetch
+
     store = store or Store(default_folder())
     files = fetch(source, client or Client(), store)
     return render_known(
