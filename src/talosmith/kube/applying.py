@@ -40,6 +40,7 @@ class Change:
     warnings: tuple[str, ...] = ()
     before: Object | None = field(default=None, repr=False, compare=False)  # both only where they were compared
     after: Object | None = field(default=None, repr=False, compare=False)
+    digest: str = field(default="", repr=False, compare=False)  # of what was applied and what became of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ async def apply(
     if name and not dry_run:
         # Before anything else: what is applied by a run that is killed must be found by the next. What it has of
         # each object is not known until the end.
-        known = {ref: digest for ref, digest in earlier.items() if refs.get(ref) in (None, digest)}
+        known = {ref: digest for ref, digest in earlier.items() if refs.get(ref) in (None, digest.partition(".")[0])}
         unproven = dict.fromkeys([*earlier, *refs], "")
         await inventory.record(client, inventory.ObjectSet(name, {**unproven, **known}, note))
     done: list[Change] = []
@@ -137,13 +138,19 @@ async def apply(
     gone, left = await _prune(client, earlier, [*refs, *others.values()], options) if prune else ([], [*earlier])
     if name and not dry_run:
         kept = {ref: earlier[ref] for ref in left}
-        await inventory.record(client, inventory.ObjectSet(name, {**kept, **staying, **refs}, note))
+        applied = {change.ref: change.digest for change in done}
+        await inventory.record(client, inventory.ObjectSet(name, {**kept, **staying, **applied}, note))
     return Applied((*done, *gone))
 
 
-def digest_of(item: Object) -> str:
+def digest_of(item: Any) -> str:
     """Of an object as it is applied."""
     return hashlib.sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
+
+
+def owned_digest(live: Object) -> str:
+    """Of which fields are ours: as soon as another manager changes one, it is ours no longer."""
+    return digest_of(inventory.owned_fields(live))
 
 
 async def wait_until_served(
@@ -251,7 +258,8 @@ async def _apply_one(client: KubeClient, find: Find, item: Object, options: _Opt
         outcome: Outcome = "created"
     else:
         outcome = "unchanged" if same(before, written.item) else "changed"
-    return Change(ref, outcome, warnings=written.warnings)
+    digest = f"{digest_of(item)}.{owned_digest(written.item)}"
+    return Change(ref, outcome, warnings=written.warnings, digest=digest)
 
 
 async def _foresee(client: KubeClient, find: Find, item: Object, options: _Options) -> Change:

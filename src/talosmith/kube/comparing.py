@@ -1,7 +1,9 @@
 """Which objects of a set an apply would change, with few questions: what is as it was applied is not asked for.
 
-An object is in sync if the record of the set has the digest of exactly this object, and the live object still has
-all of its fields. Whatever fails that test is asked by a server-side dry run, which alone decides.
+An object is in sync if the record of the set has the digest of exactly this object, and all of its fields are still
+ours: the server takes a field from us when another manager changes it. Values alone do not tell, for a server stores
+`1000m` as `1` and leaves out what is empty. Whatever fails that test is asked by a server-side dry run, which alone
+decides.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from talosmith.kube import errors
-from talosmith.kube.applying import AT_ONCE, Change, Outcome, digest_of
+from talosmith.kube.applying import AT_ONCE, Change, Outcome, digest_of, owned_digest
 from talosmith.kube.client import KubeClient
 from talosmith.kube.diff import difference
 from talosmith.kube.inventory import SET_LABEL, ObjectSet, why_kept, why_not_ours
@@ -58,7 +60,7 @@ async def compare(
     async def look(item: Object) -> None:
         ref = Ref.of(item)
         before = live.get(ref.identity)
-        if before is not None and known.get(ref.identity) == digest_of(item) and covers(before, item):
+        if before is not None and in_sync(before, item, known.get(ref.identity, "")):
             found[ref.identity] = Change(ref, "unchanged")
         else:
             found[ref.identity] = await _foreseen(client, item, before, force=force)
@@ -112,6 +114,12 @@ def covers(live: Any, wanted: Any) -> bool:
             (key in live or value is None) and (value is None or covers(live[key], value))
             for key, value in wanted.items()
         )
+def in_sync(live: Object, wanted: Object, recorded: str) -> bool:
+    """Whether an object was applied just so, and nobody has changed what was applied."""
+    applied, _, owned = recorded.partition(".")
+    return applied == digest_of(wanted) and (owned == owned_digest(live) or covers(live, wanted))
+
+
     if isinstance(wanted, list):
         return isinstance(live, list) and len(live) == len(wanted) and all(map(covers, live, wanted))
     return bool(live == wanted) and isinstance(live, bool) == isinstance(wanted, bool)

@@ -44,7 +44,8 @@ def marked(item: Object, name: str) -> dict[str, Any]:
 class ObjectSet:
     """What was applied under a name: each object with the digest of what was applied; empty: not known to be applied.
 
-    `note` is the caller's, such as the version of a chart.
+    A digest has a second part, after a dot: that of the fields that were ours afterwards. `note` is the caller's, such
+    as the version of a chart.
     """
 
     name: str
@@ -110,14 +111,24 @@ def _read(client: KubeClient, item: Object) -> ObjectSet:
     return ObjectSet(Ref.of(item).name.removeprefix(_PREFIX), digests, str(data.get(_NOTE, "")))
 
 
+def owned_fields(item: Object) -> Mapping[str, Any] | None:
+    """The fields of a live object that we have applied, as the server tracks them."""
+    entries = metadata(item).get("managedFields") or ()
+    return next(
+        (
+            one.get("fieldsV1") or {}
+            for one in entries
+            if one.get("manager") == FIELD_MANAGER and one.get("operation") == "Apply" and not one.get("subresource")
+        ),
+        None,
+    )
+
+
 def why_not_ours(item: Object, name: str) -> str:
     """Why an object is none of this set any more; empty if it is."""
     if labels(item).get(SET_LABEL) != name:
         return "it is no longer marked as ours"
-    if not any(
-        one.get("manager") == FIELD_MANAGER and one.get("operation") == "Apply"
-        for one in metadata(item).get("managedFields") or ()
-    ):
+    if owned_fields(item) is None:
         return "another manager has taken it over"
     return ""
 

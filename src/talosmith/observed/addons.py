@@ -107,7 +107,8 @@ async def _look(
         await compare_part(kube, placed, part, record, live, force=force)
         for part in (placed.crds, placed.objects, placed.config)
     ]
-    spaces = await api.compare(kube, placed.space, live, api.ObjectSet(""), force=True)
+    as_applied = {api.Ref.of(item): api.digest_of(item) for item in placed.space}  # shared: in no add-on's record
+    spaces = await api.compare(kube, placed.space, live, api.ObjectSet("", as_applied), force=True)
     pruned = api.unwanted(record, wanted, live, delete)
     return AddonSeen(
         name=one.name,

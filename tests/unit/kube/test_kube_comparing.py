@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from talosmith.kube import ObjectSet, Ref, other_manager, settled, unwanted
-from talosmith.kube.comparing import covers
+from talosmith.kube import ObjectSet, Ref, digest_of, other_manager, settled, unwanted
+from talosmith.kube.applying import owned_digest
+from talosmith.kube.comparing import covers, in_sync
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,21 @@ from talosmith.kube.comparing import covers
 )
 def test_covers(live: Any, wanted: Any, so: bool) -> None:
     assert covers(live, wanted) is so
+
+
+def test_what_a_server_stores_otherwise_is_in_sync_as_long_as_the_fields_are_ours() -> None:
+    def live(cpu: str, owned: dict[str, Any]) -> dict[str, Any]:
+        entry = {"manager": "talosmith", "operation": "Apply", "fieldsV1": owned}
+        return {"metadata": {"managedFields": [{"manager": "other", "operation": "Update"}, entry]}, "cpu": cpu}
+
+    wanted, owned = {"cpu": "1000m"}, {"f:cpu": {}}
+    recorded = f"{digest_of(wanted)}.{owned_digest(live('1', owned))}"
+    assert in_sync(live("1", owned), wanted, recorded)
+    assert not in_sync(live("2", {}), wanted, recorded), "another manager has changed it, and owns it now"
+    assert in_sync(live("1000m", {}), wanted, recorded)
+    assert not in_sync(live("1", owned), {"cpu": "500m"}, recorded)
+    assert not in_sync(live("1", owned), wanted, digest_of(wanted)), "of a run that was killed"
+    assert not in_sync(live("1", owned), wanted, "")
 
 
 def test_fields_that_each_rendering_generates_keep_their_live_value() -> None:
