@@ -92,6 +92,7 @@ class Caller:
         params: Mapping[str, str] | None = None,
         body: Any = None,
         content_type: str = JSON,
+        accept: str = JSON,
         about: str = "",
         timeout: float | None = None,
         repeat: bool | None = None,
@@ -104,7 +105,7 @@ class Caller:
         """
         again = method in _SAFE if repeat is None else repeat
         content = None if body is None else json.dumps(body, separators=(",", ":")).encode()
-        headers = {"Content-Type": content_type} if content is not None else {}
+        headers = {"accept": accept, **({"content-type": content_type} if content is not None else {})}
         request = self._request(method, path, params or {}, self._timeout, content, headers)
         until = time.monotonic() + (timeout or self._limits.total)
         most = attempts or self._limits.attempts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -127,6 +127,10 @@ class KubeClient:
 
     async def serves(self, api_version: str, kind: str) -> bool:
         return await self._discovery.find(api_version, kind) is not None
+
+    async def discover(self, api_versions: Iterable[str]) -> None:
+        """Ask for the kinds of these API versions before they are needed one after the other."""
+        await self._discovery.discover(api_versions)
 
     async def get(self, ref: Ref) -> Object:
         """Raises `NotFound`."""

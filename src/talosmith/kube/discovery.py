@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 from talosmith.kube import errors
-from talosmith.kube.caller import Caller
+from talosmith.kube.caller import JSON, Caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,11 @@ class Resource:
         return "/" + "/".join(quote(part, safe="") for part in parts)
 
 
+# The form in which a server tells the kinds of all groups at once.
+_ALL_KINDS = f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,{JSON}"
+_ROOTS = ("/api", "/apis")
+
+
 class Discovery:
     """Asks the server once for each group of kinds, and again when a kind is not among them: it may be new."""
 
@@ -46,6 +53,15 @@ class Discovery:
             )
         return found
 
+    async def discover(self, api_versions: Iterable[str]) -> None:
+        """Where more than two of these are not known, ask for the kinds of all: it takes two questions."""
+        if len({*api_versions} - self._known.keys()) <= len(_ROOTS):
+            return
+        for root in _ROOTS:
+            answer = (await self._caller.ask("GET", root, about="the kinds of all groups", accept=_ALL_KINDS)).item
+            if answer.get("kind") == "APIGroupDiscoveryList":  # else it is too old, and asked for each group
+                self._known.update(_all_kinds(answer))
+
     async def find(self, api_version: str, kind: str) -> Resource | None:
         if kind not in self._known.get(api_version, {}):
             self._known[api_version] = await self._ask(api_version)
@@ -63,3 +79,21 @@ class Discovery:
             for one in answer.item.get("resources") or ()
             if "/" not in str(one["name"])  # these are subresources
         }
+
+
+def _all_kinds(answer: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Resource]]]:
+    """API version, and its kinds. Left out is what an extension API server that does not answer has served before."""
+    for group in answer.get("items") or ():
+        name = (group.get("metadata") or {}).get("name")
+        for one in group.get("versions") or ():
+            if one.get("freshness") == "Stale":
+                continue
+            api_version = f"{name}/{one['version']}" if name else str(one["version"])
+            kinds = [(str(each["responseKind"]["kind"]), each) for each in one.get("resources") or ()]
+            yield (
+                api_version,
+                {
+                    kind: Resource(api_version, kind, str(each["resource"]), each.get("scope") == "Namespaced")
+                    for kind, each in kinds
+                },
+            )

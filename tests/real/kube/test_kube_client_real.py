@@ -32,6 +32,7 @@ from talosmith.kube import (
     api_health,
     follow,
 )
+from talosmith.kube.discovery import Discovery
 from talosmith.kube.objects import uid, version
 from tests.real.kube.apiserver import ApiServer
 from tests.real.kube.patience import PATIENCE, PATIENT
@@ -193,3 +194,22 @@ async def test_following_goes_on_when_watches_end(
 
 async def test_the_server_says_that_it_is_ready(client: KubeClient) -> None:
     assert await api_health(client) == ApiHealth(client.server, True)
+
+
+async def test_all_kinds_at_once_are_those_of_each_group(
+    kube_apiserver: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        KubeClient.from_bundle(kube_apiserver.bundle, [kube_apiserver.address], limits=PATIENT) as client,
+        KubeClient.from_bundle(kube_apiserver.bundle, [kube_apiserver.address], limits=PATIENT) as at_once,
+    ):
+        groups = (await client.caller.ask("GET", "/apis")).item["groups"]
+        found = {}
+        for api_version in ["v1", *(one["groupVersion"] for group in groups for one in group["versions"])]:
+            path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+            listed = (await client.caller.ask("GET", path)).item["resources"]
+            for kind in {one["kind"] for one in listed if "/" not in one["name"]}:
+                found[api_version, kind] = await client.resource(api_version, kind)
+        await at_once.discover(api_version for api_version, _ in found)
+        monkeypatch.delattr(Discovery, "_ask")  # nothing is left to ask for
+        assert {key: await at_once.resource(*key) for key in found} == found
