@@ -93,6 +93,9 @@ def _seen(one: DesiredAddon, state: str) -> AddonSeen:
         case "conflict":
             note = "another field manager owns .spec.replicas (kubectl-edit)"
             return replace(ready, objects=(ObjectChange(ref=deployment, outcome="kept", note=note),))
+        case "refused":
+            note = "Deployment.apps is invalid: spec.selector: field is immutable"
+            return replace(ready, objects=(ObjectChange(ref=deployment, outcome="refused", note=note),))
         case "newer":
             return replace(ready, downgrades=("webs.example.org: v2.0.0 is installed, the new definition is v1.0.0",))
     raise AssertionError(f"no such state: {state}")

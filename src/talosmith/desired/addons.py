@@ -232,7 +232,7 @@ def _is_crd(item: Object) -> bool:
 
 def _plain(items: Iterable[Object]) -> list[Object]:
     """Without what a server stores elsewhere or fills in itself, so that what it has can be compared with it."""
-    return [_PLAINER.get(str(one.get("kind")), lambda item: item)(one) for one in items]
+    return [plain(one) if (plain := _PLAINER.get(str(one.get("kind")))) else one for one in items]
 
 
 def _with_data(item: Object) -> Object:

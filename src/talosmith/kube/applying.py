@@ -26,7 +26,7 @@ UNTIL_SERVED = 60.0
 MANY = 10  # objects of a kind in a namespace; then listing them all is cheaper than asking for each
 
 Find = Callable[[Ref], Awaitable[Object | None]]
-Outcome = Literal["created", "changed", "unchanged", "pruned", "kept"]
+Outcome = Literal["created", "changed", "unchanged", "pruned", "kept", "refused"]  # the last by dry runs alone
 
 
 @dataclass(frozen=True, slots=True)

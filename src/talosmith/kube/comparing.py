@@ -22,6 +22,7 @@ from talosmith.kube.owners import other_manager
 from talosmith.tasks import together
 
 Identity = tuple[str, str, str, str]
+_NO_DRY_RUN = "does not support dry run"
 Path = tuple[str | int, ...]
 
 
@@ -82,6 +83,12 @@ async def _foreseen(client: KubeClient, item: Object, before: Object | None, *, 
     except errors.Conflict as conflict:
         fields = ", ".join(f"{one.field} ({one.owner})" for one in conflict.conflicts)
         return Change(ref, "kept", note=f"another field manager owns {fields}", before=before, after=item)
+    except (errors.Invalid, errors.Denied) as wrong:
+        if _NO_DRY_RUN in str(wrong):  # an admission webhook with side effects: only the apply itself can tell
+            return Change(
+                ref, "changed", difference(before, item), "not checked by the server", before=before, after=item
+            )
+        return Change(ref, "refused", difference(before, item), str(wrong))
     diff = difference(before, written)
     outcome: Outcome = "changed" if diff else "unchanged"
     return Change(ref, outcome, diff, before=before, after=written)
@@ -107,6 +114,12 @@ def belongs_to(item: Object, name: str) -> bool:
     return labels(item).get(SET_LABEL) == name
 
 
+def in_sync(live: Object, wanted: Object, recorded: str) -> bool:
+    """Whether an object was applied just so, and no other manager has changed what was applied."""
+    applied, _, owned = recorded.partition(".")
+    return applied == digest_of(wanted) and (owned == owned_digest(live) or covers(live, wanted))
+
+
 def covers(live: Any, wanted: Any) -> bool:
     """Whether a live value has all that is wanted of it; the server and controllers may have added to it."""
     if isinstance(wanted, Mapping):
@@ -114,12 +127,6 @@ def covers(live: Any, wanted: Any) -> bool:
             (key in live or value is None) and (value is None or covers(live[key], value))
             for key, value in wanted.items()
         )
-def in_sync(live: Object, wanted: Object, recorded: str) -> bool:
-    """Whether an object was applied just so, and nobody has changed what was applied."""
-    applied, _, owned = recorded.partition(".")
-    return applied == digest_of(wanted) and (owned == owned_digest(live) or covers(live, wanted))
-
-
     if isinstance(wanted, list):
         return isinstance(live, list) and len(live) == len(wanted) and all(map(covers, live, wanted))
     return bool(live == wanted) and isinstance(live, bool) == isinstance(wanted, bool)

@@ -94,4 +94,6 @@ def _state(
     return ("not-ready", "; ".join(one.unready)) if one.unready else ("in-sync", "")
 
 
-_WORDS = {"created": "is missing", "changed": "differs", "pruned": "is no longer wanted"}
+_WORDS = {
+    "created": "is missing", "changed": "differs", "pruned": "is no longer wanted", "refused": "cannot be changed",
+}  # fmt: skip

@@ -160,9 +160,9 @@ class ObjectChange:
     """What an apply would do to one object of an add-on. `settings` are its changed fields, secrets masked."""
 
     ref: str  # `Deployment kube-system/coredns`
-    outcome: Literal["created", "changed", "pruned", "kept"]
+    outcome: Literal["created", "changed", "pruned", "kept", "refused"]
     settings: tuple[SettingChange, ...] = ()
-    note: str = ""  # why it is kept
+    note: str = ""  # why it is kept, or why the server refuses it
     diff: str = ""
 
 

@@ -106,6 +106,11 @@ def _install(
             f"add-on {name}: a CustomResourceDefinition would be downgraded: {downgrade}",
             fix=f"pin a newer version in `addons.{name}.version`",
         )
+    for refused in (change for change in seen.changes if change.outcome == "refused"):
+        plan.block(
+            f"add-on {name}: the Kubernetes API refuses {refused.ref}: {refused.note}",
+            fix="correct the values; an immutable field changes only if you delete the object first",
+        )
     _note_kept(plan, name, seen, options)
     force, left = name in options.take_over, tuple(one.ref for one in seen.left_alone)
     earlier = _before(one, desired)

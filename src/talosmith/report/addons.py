@@ -18,7 +18,7 @@ from talosmith.yaml import goyaml
 _LOOKS: Mapping[str, Look] = {
     "in-sync": "green", "managed": "green", "built-in": "green", "not-ready": "red", "invalid": "red",
 }  # fmt: skip
-_WORDS = {"created": "+", "changed": "~", "pruned": "-", "kept": "="}
+_WORDS = {"created": "+", "changed": "~", "pruned": "-", "kept": "=", "refused": "!"}
 
 
 def list_data(statuses: Sequence[AddonStatus]) -> dict[str, Any]:

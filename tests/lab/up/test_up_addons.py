@@ -229,3 +229,13 @@ def test_a_chart_that_cannot_be_reached_blocks_before_anything_is_touched(here: 
     here.write(1, 0, more="addons: {web: {chart: 'oci://127.0.0.1:1/web', version: 1.0.0}}\n")
     (cause,) = here.plan()["blocked"]
     assert "add-on web: " in cause["cause"] and "Connection refused" in cause["cause"] and "bundle" in cause["fix"]
+
+
+async def test_a_change_that_the_api_refuses_is_named_before_anything_is_touched(here: Here) -> None:
+    with_web(here)
+    here.must("up", "--yes")
+    template = here.folder / "charts" / "web" / "templates" / "deployment.yaml"
+    template.write_text(template.read_text().replace("app: {{ .Release.Name }}", "app: other"))
+    (cause,) = here.plan()["blocked"]
+    assert "add-on web: the Kubernetes API refuses Deployment web/web" in cause["cause"], cause
+    assert "immutable" in cause["cause"]
