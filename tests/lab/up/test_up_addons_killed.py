@@ -10,7 +10,7 @@ import pytest
 
 from talosmith.kube import KubeClient, recorded
 from tests.lab.up.addon_folders import own_charts
-from tests.lab.up.killing import BY_GROUP, Places, at_every_event, killed_twice
+from tests.lab.up.killing import GROUPS, Places, at_every_event, killed_twice
 from tests.lab.up.outcomes import converged
 from tests.lab.up.places import UP, Here
 
@@ -41,8 +41,14 @@ def installed_once(here: Here) -> None:
     converged(here, ["cp-1"])
 
 
-@BY_GROUP
-def test_ten_addons_killed_at_every_event(places: Places, group: int) -> None:
+# Every event in the real tier, every thirty-second in the first: each scenario installs ten add-ons three times.
+EVERY = pytest.mark.parametrize(
+    ("group", "every"), [(0, 8), *(pytest.param(group, 1, marks=pytest.mark.real) for group in range(GROUPS))]
+)
+
+
+@EVERY
+def test_ten_addons_killed_at_every_event(places: Places, group: int, every: int) -> None:
     def scenario(here: Here, number: int) -> bool:
         with_ten(here)
         killed = killed_twice(here, *UP, number=number)
@@ -51,8 +57,6 @@ def test_ten_addons_killed_at_every_event(places: Places, group: int) -> None:
         installed_once(here)
         return killed
 
-    # In the first tier every sixteenth event: each scenario installs ten add-ons three times.
-    every = 1 if group % 2 else 8
     assert at_every_event(places, group, scenario, every=every) >= 1
 
 
