@@ -32,18 +32,23 @@ async def live_objects(client: KubeClient, refs: Iterable[Ref]) -> dict[Identity
     for ref in refs:
         kinds[ref.api_version, ref.kind].append(ref)
     found: dict[Identity, Object] = {}
+    others: list[Ref] = []
 
     async def look(kind: tuple[str, str]) -> None:
-        if not await client.serves(*kind):
-            return
-        listed = {Ref.of(item).identity: item for item in (await client.list(*kind, labels=SET_LABEL)).items}
-        for ref in kinds[kind]:
-            item = listed.get(ref.identity) or await client.find(ref)
-            if item is not None:
-                found[ref.identity] = item
+        if await client.serves(*kind):
+            listed = (await client.list(*kind, labels=SET_LABEL)).items
+            found.update({Ref.of(item).identity: item for item in listed})
+            others.extend(ref for ref in kinds[kind] if ref.identity not in found)
+
+    async def read(ref: Ref) -> None:
+        item = await client.find(ref)
+        if item is not None:
+            found[ref.identity] = item
 
     await together(look, kinds, AT_ONCE)
-    return found
+    await together(read, others, AT_ONCE)
+    asked_for = {ref.identity for each in kinds.values() for ref in each}
+    return {identity: item for identity, item in found.items() if identity in asked_for}
 
 
 async def compare(
@@ -122,8 +127,8 @@ def in_sync(live: Object, wanted: Object, recorded: str) -> bool:
 
 def covers(live: Any, wanted: Any) -> bool:
     """Whether a live value has all that is wanted of it; the server and controllers may have added to it."""
-    if isinstance(wanted, Mapping):
-        return isinstance(live, Mapping) and all(
+    if isinstance(wanted, dict):
+        return isinstance(live, dict) and all(
             (key in live or value is None) and (value is None or covers(live[key], value))
             for key, value in wanted.items()
         )

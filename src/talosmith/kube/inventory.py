@@ -44,8 +44,8 @@ def marked(item: Object, name: str) -> dict[str, Any]:
 class ObjectSet:
     """What was applied under a name: each object with the digest of what was applied; empty: not known to be applied.
 
-    A digest has a second part, after a dot: that of the fields that were ours afterwards. `note` is the caller's, such
-    as the version of a chart.
+    A digest has a second part, after a dot: that of the fields that were ours afterwards. `note` is the caller's,
+    such as the version of a chart.
     """
 
     name: str

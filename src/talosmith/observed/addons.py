@@ -50,6 +50,7 @@ async def look_at_addons(
     `take_over`: add-ons of which objects and fields of other managers are going to be overwritten; `delete`: kinds
     that are pruned although they may hold what others have put there.
     """
+    await kube.discover(item["apiVersion"] for one in wanted.values() for item in one.everything)
     records = await api.recorded(kube)
     places = {name: await place(kube, one) for name, one in wanted.items()}
     refs = [api.Ref.of(item) for one in places.values() for item in (*one.space, *one.everything)]

@@ -34,6 +34,7 @@ from talosmith.yaml.limits import check_limits
 TALOSCONFIG, KUBECONFIG = "talosconfig", "kubeconfig"
 _LIFETIME = timedelta(days=365)
 _RENEW = timedelta(days=30)
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # every plan reads both files
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         check_limits(text)
-        data = yaml.safe_load(text)
+        data = yaml.load(text, Loader=_LOADER)  # noqa: S506 - it is a safe one
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return {}
     return data if isinstance(data, Mapping) else {}
