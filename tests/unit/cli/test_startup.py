@@ -19,12 +19,15 @@ LATER = {
     "rich",
     "ruamel.yaml",
     "sqlite3",
+    "talosmith.charts",
     "talosmith.cli.run_plan",
+    "talosmith.desired.addons",
     "talosmith.desired.machine.render",
     "talosmith.engine.journal",
     "talosmith.engine.runner",
     "talosmith.helm",
     "talosmith.kube.client",
+    "talosmith.kustomize",
     "talosmith.observed.health",
     "talosmith.operations.up",
     "talosmith.report.graph",
@@ -35,9 +38,13 @@ LATER = {
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("addons", ["", "addons: {cilium: true, metrics-server: true, mine: {chart: ./none}}\n"])
 @pytest.mark.parametrize("name", ["plan", "status", "up"])
-def test_a_command_asks_its_first_node_with_little_imported(name: str, tmp_path: Path) -> None:
+def test_a_command_asks_its_first_node_with_little_imported(name: str, addons: str, tmp_path: Path) -> None:
+    """Charts are read, and a chart that does not exist is noticed, after the nodes have been asked."""
     folder, places = write_inventory(tmp_path)
+    with (folder / "cluster.yaml").open("a") as inventory:
+        inventory.write(addons)
     told = command(
         [sys.executable, "-c", UNTIL_ASKING, name, "-i", folder], runs=1, environment=places | {"MODULES": "1"}
     )
