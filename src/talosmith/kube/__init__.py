@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _HOMES = {  # which module has which names
     "applying": "Applied Change NotApplied apply digest_of placed wait_until_kind wait_until_served",
     "caller": "Limits",
-    "client": "KubeClient Listed Written",
+    "client": "FIELD_MANAGER HELM_MANAGER KubeClient Listed Written",
     "comparing": "belongs_to compare live_objects settled unwanted",
     "conditions": "Awaited Verdict condition_met established exists gone ready",
     "credentials": "Credentials",

@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 from talosmith.errors import Permanent, Temporary
 from talosmith.kube import conditions, errors, inventory
-from talosmith.kube.client import KubeClient
+from talosmith.kube.client import FIELD_MANAGER, KubeClient
 from talosmith.kube.diff import difference, same
 from talosmith.kube.errors import KubeError
 from talosmith.kube.manifests import CRD, Manifests, read, refuse_twice, stage_of, stages
 from talosmith.kube.objects import Object, Ref, uid
+from talosmith.kube.owners import take_over_fields
 from talosmith.kube.waiting import Progress, Report, wait
 from talosmith.tasks import together
 from talosmith.waiting import limited
@@ -91,6 +92,7 @@ class _Options:
     force: bool
     dry_run: bool
     delete: Collection[str]
+    manager: str
 
 
 async def apply(
@@ -105,6 +107,7 @@ async def apply(
     also: Iterable[Ref] = (),
     delete: Collection[str] = (),
     note: str = "",
+    manager: str = FIELD_MANAGER,
     report: Report | None = None,
     changed: Callable[[Change], None] | None = None,
 ) -> Applied:
@@ -113,12 +116,12 @@ async def apply(
     `name` marks them as one set, and `prune` then removes what an earlier apply of the set brought and this one does
     not have; `also` are objects of the set that another call applies, `delete` kinds that are pruned although they
     may hold what others have put there, `note` is recorded with the set. `namespace` is for objects that name none.
-    `force` takes fields over from others; without it `Conflict` says whose they are. With `dry_run` the server is
-    asked what would come of it, and nothing changes.
+    `force` takes fields over from others; without it `Conflict` says whose they are. `manager` is the field manager.
+    With `dry_run` the server is asked what would come of it, and nothing changes.
     """
     if name or prune:
         inventory.check_name(name)
-    options = _Options(namespace or client.namespace, name, force, dry_run, delete)
+    options = _Options(namespace or client.namespace, name, force, dry_run, delete, manager)
     wanted = await placed(client, read(manifests), name=name, namespace=options.namespace)
     refs = {Ref.of(item): digest_of(item) for item in wanted}
     others = {ref.identity: ref for ref in also}
@@ -148,9 +151,9 @@ def digest_of(item: Any) -> str:
     return hashlib.sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
 
 
-def owned_digest(live: Object) -> str:
-    """Of which fields are ours: as soon as another manager changes one, it is ours no longer."""
-    return digest_of(inventory.owned_fields(live))
+def owned_digest(live: Object, manager: str) -> str:
+    """Of which fields the manager has applied: as soon as another one changes a field, it is the other's."""
+    return digest_of(inventory.applied_by(live).get(manager))
 
 
 async def wait_until_served(
@@ -253,12 +256,14 @@ async def _apply_stage(
 async def _apply_one(client: KubeClient, find: Find, item: Object, options: _Options) -> Change:
     ref = Ref.of(item)
     before = await find(ref)
-    written = await client.apply(item, force=options.force)
+    if before is not None and options.force:
+        await take_over_fields(client, before, options.manager)
+    written = await client.apply(item, force=options.force, manager=options.manager)
     if before is None:
         outcome: Outcome = "created"
     else:
         outcome = "unchanged" if same(before, written.item) else "changed"
-    digest = f"{digest_of(item)}.{owned_digest(written.item)}"
+    digest = f"{digest_of(item)}.{owned_digest(written.item, options.manager)}"
     return Change(ref, outcome, warnings=written.warnings, digest=digest)
 
 
@@ -268,7 +273,7 @@ async def _foresee(client: KubeClient, find: Find, item: Object, options: _Optio
         return Change(ref, "created", difference(None, item), "not checked: its kind does not exist yet")
     before = await find(ref)
     try:
-        written = await client.apply(item, force=options.force, dry_run=True)
+        written = await client.apply(item, force=options.force, dry_run=True, manager=options.manager)
     except errors.NotFound:
         # Only a namespace that does not exist yet makes the server say so.
         return Change(ref, "created", difference(None, item), "not checked: its namespace does not exist yet")

@@ -19,6 +19,7 @@ from talosmith.kube.transport import ClusterTransport, Server
 from talosmith.model.secret import Secret
 
 FIELD_MANAGER = "talosmith"
+HELM_MANAGER = "helm"  # as Helm applies; its name is the only one whose fields it takes over without being forced
 PAGE = 500
 _PATCHES = {
     "merge": "application/merge-patch+json",
@@ -175,14 +176,16 @@ class KubeClient:
         answer = await self._caller.ask("POST", path, params=_writing(dry_run), body=item, about=str(ref))
         return answer.item
 
-    async def apply(self, item: Object, *, force: bool = False, dry_run: bool = False) -> Written:
-        """Server-side apply as `talosmith`. Raises `Conflict` where others have set a field, unless forced."""
+    async def apply(
+        self, item: Object, *, force: bool = False, dry_run: bool = False, manager: str = FIELD_MANAGER
+    ) -> Written:
+        """Server-side apply. Raises `Conflict` where other managers have set a field, unless forced."""
         ref = Ref.of(item)
         resource = await self.resource(ref.api_version, ref.kind)
         answer = await self._caller.ask(
             "PATCH",
             resource.path(self._namespace(resource, ref), ref.name),
-            params={**_writing(dry_run), "force": "true" if force else "false"},
+            params={**_writing(dry_run), "fieldManager": manager, "force": "true" if force else "false"},
             body=item,
             content_type=_PATCHES["apply"],
             about=str(ref),

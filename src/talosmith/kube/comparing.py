@@ -14,9 +14,9 @@ from typing import Any
 
 from talosmith.kube import errors
 from talosmith.kube.applying import AT_ONCE, Change, Outcome, digest_of, owned_digest
-from talosmith.kube.client import KubeClient
+from talosmith.kube.client import FIELD_MANAGER, KubeClient
 from talosmith.kube.diff import difference
-from talosmith.kube.inventory import SET_LABEL, ObjectSet, why_kept, why_not_ours
+from talosmith.kube.inventory import SET_LABEL, ObjectSet, unmarked, why_kept, why_not_ours
 from talosmith.kube.objects import Object, Ref, labels
 from talosmith.kube.owners import other_manager
 from talosmith.tasks import together
@@ -58,6 +58,7 @@ async def compare(
     record: ObjectSet,
     *,
     force: bool = False,
+    manager: str = FIELD_MANAGER,
 ) -> list[Change]:
     """What an apply of these objects, as `placed` returned them, would do to each; unchanged ones included."""
     known = {ref.identity: digest for ref, digest in record.digests.items()}
@@ -66,25 +67,23 @@ async def compare(
     async def look(item: Object) -> None:
         ref = Ref.of(item)
         before = live.get(ref.identity)
-        if before is not None and in_sync(before, item, known.get(ref.identity, "")):
+        if before is not None and in_sync(before, item, known.get(ref.identity, ""), manager):
             found[ref.identity] = Change(ref, "unchanged")
         else:
-            found[ref.identity] = await _foreseen(client, item, before, force=force)
+            found[ref.identity] = await _foreseen(client, item, before, manager, force=force)
 
     await together(look, wanted, AT_ONCE)
     return [found[Ref.of(item).identity] for item in wanted]
 
 
-async def _foreseen(client: KubeClient, item: Object, before: Object | None, *, force: bool) -> Change:
+async def _foreseen(client: KubeClient, item: Object, before: Object | None, manager: str, *, force: bool) -> Change:
     ref = Ref.of(item)
     if before is None:
         return Change(ref, "created", difference(None, item))
     if (owner := other_manager(before)) and not force:
-        if covers(before, item):
-            return Change(ref, "unchanged")
-        return Change(ref, "kept", difference(before, item), f"managed by {owner}")
+        return await _left_to(client, unmarked(item), before, owner)
     try:
-        written = (await client.apply(item, force=force, dry_run=True)).item
+        written = (await client.apply(item, force=force, dry_run=True, manager=manager)).item
     except errors.Conflict as conflict:
         fields = ", ".join(f"{one.field} ({one.owner})" for one in conflict.conflicts)
         return Change(ref, "kept", note=f"another field manager owns {fields}", before=before, after=item)
@@ -95,8 +94,20 @@ async def _foreseen(client: KubeClient, item: Object, before: Object | None, *, 
             )
         return Change(ref, "refused", difference(before, item), str(wrong))
     diff = difference(before, written)
-    outcome: Outcome = "changed" if diff else "unchanged"
+    outcome: Outcome = "changed" if diff or owner else "unchanged"  # what is taken over is at least marked as ours
     return Change(ref, outcome, diff, before=before, after=written)
+
+
+async def _left_to(client: KubeClient, item: Object, before: Object, owner: str) -> Change:
+    """Whether an object of another tool has what we would apply."""
+    ref = Ref.of(item)
+    if covers(before, item):
+        return Change(ref, "unchanged")
+    try:
+        diff = difference(before, (await client.apply(item, force=True, dry_run=True)).item)
+    except (errors.Invalid, errors.Denied):
+        diff = difference(before, item)
+    return Change(ref, "kept", diff, f"managed by {owner}") if diff else Change(ref, "unchanged")
 
 
 def unwanted(
@@ -119,10 +130,10 @@ def belongs_to(item: Object, name: str) -> bool:
     return labels(item).get(SET_LABEL) == name
 
 
-def in_sync(live: Object, wanted: Object, recorded: str) -> bool:
+def in_sync(live: Object, wanted: Object, recorded: str, manager: str) -> bool:
     """Whether an object was applied just so, and no other manager has changed what was applied."""
     applied, _, owned = recorded.partition(".")
-    return applied == digest_of(wanted) and (owned == owned_digest(live) or covers(live, wanted))
+    return applied == digest_of(wanted) and (owned == owned_digest(live, manager) or covers(live, wanted))
 
 
 def covers(live: Any, wanted: Any) -> bool:

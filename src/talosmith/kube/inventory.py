@@ -14,7 +14,7 @@ from typing import Any
 
 from talosmith.errors import UsageError
 from talosmith.kube import errors
-from talosmith.kube.client import FIELD_MANAGER, KubeClient
+from talosmith.kube.client import FIELD_MANAGER, HELM_MANAGER, KubeClient
 from talosmith.kube.objects import Object, Ref, labels, metadata, notes
 
 SET_LABEL = "talosmith.dev/set"
@@ -38,6 +38,13 @@ def marked(item: Object, name: str) -> dict[str, Any]:
     meta = dict(metadata(item))
     meta["labels"] = {**(meta.get("labels") or {}), SET_LABEL: name}
     return {**item, "metadata": meta}
+
+
+def unmarked(item: Object) -> dict[str, Any]:
+    """The object without our label."""
+    own = {key: value for key, value in labels(item).items() if key != SET_LABEL}
+    meta = {key: value for key, value in metadata(item).items() if key != "labels"}
+    return {**item, "metadata": {**meta, **({"labels": own} if own else {})}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,24 +118,20 @@ def _read(client: KubeClient, item: Object) -> ObjectSet:
     return ObjectSet(Ref.of(item).name.removeprefix(_PREFIX), digests, str(data.get(_NOTE, "")))
 
 
-def owned_fields(item: Object) -> Mapping[str, Any] | None:
-    """The fields of a live object that we have applied, as the server tracks them."""
-    entries = metadata(item).get("managedFields") or ()
-    return next(
-        (
-            one.get("fieldsV1") or {}
-            for one in entries
-            if one.get("manager") == FIELD_MANAGER and one.get("operation") == "Apply" and not one.get("subresource")
-        ),
-        None,
-    )
+def applied_by(item: Object) -> dict[str, Mapping[str, Any]]:
+    """The managers that have applied a live object, and the fields of each as the server tracks them."""
+    return {
+        str(one.get("manager")): one.get("fieldsV1") or {}
+        for one in metadata(item).get("managedFields") or ()
+        if one.get("operation") == "Apply" and not one.get("subresource")
+    }
 
 
 def why_not_ours(item: Object, name: str) -> str:
     """Why an object is none of this set any more; empty if it is."""
     if labels(item).get(SET_LABEL) != name:
         return "it is no longer marked as ours"
-    if owned_fields(item) is None:
+    if not applied_by(item).keys() & {FIELD_MANAGER, HELM_MANAGER}:
         return "another manager has taken it over"
     return ""
 

@@ -61,16 +61,19 @@ async def look_at_addons(
         for name, one in places.items()
     }
     gone = {
-        name: AddonSeen(
-            name=name,
-            installed=True,
-            version=record.note,
-            objects=_changes(api.unwanted(record, refs, live, delete), frozenset()),
-        )
+        name: AddonSeen(name=name, installed=True, version=record.note, objects=_changes(changes, frozenset()))
         for name, record in records.items()
-        if name not in wanted
+        if name not in wanted and (changes := _left_of(record, refs, live, delete))
     }
     return AddonsSeen(each=each, not_in_inventory=gone)
+
+
+def _left_of(
+    record: api.ObjectSet, wanted: Sequence[api.Ref], live: Live, delete: Collection[str]
+) -> list[api.Change]:
+    """What is left of an add-on that the inventory no longer has. What another tool has taken over is none of it."""
+    changes = api.unwanted(record, wanted, live, delete)
+    return [one for one in changes if api.belongs_to(live[one.ref.identity], record.name)]
 
 
 async def place(kube: api.KubeClient, one: DesiredAddon) -> Placed:
@@ -136,8 +139,13 @@ async def compare_part(
     """What an apply of these objects would do to each of them."""
     new = [item for item in items if api.Ref.of(item).identity in placed.unserved]
     there = [settle(placed.addon, item, live) for item in items if api.Ref.of(item).identity not in placed.unserved]
-    changes = await api.compare(kube, there, live, record, force=force)
+    changes = await api.compare(kube, there, live, record, force=force, manager=field_manager(placed.addon))
     return [*changes, *(api.Change(api.Ref.of(item), "created") for item in new)]
+
+
+def field_manager(one: DesiredAddon) -> str:
+    """As whom an add-on is applied: one of a chart as Helm, which can go on with it at any time."""
+    return api.HELM_MANAGER if one.version else api.FIELD_MANAGER
 
 
 def settle(one: DesiredAddon, item: api.Object, live: Live) -> api.Object:

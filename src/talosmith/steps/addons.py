@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from talosmith import kube as api
 from talosmith.errors import Permanent
 from talosmith.model.resources import SettingChange
-from talosmith.observed.addons import Placed, look_at_addons, place, settle, workloads
+from talosmith.observed.addons import Placed, field_manager, look_at_addons, place, settle, workloads
 from talosmith.observed.pod_troubles import pod_troubles
 from talosmith.plan.step import Report, Stage, StepKey
 from talosmith.steps.action import OnCluster
@@ -102,6 +102,7 @@ class _Applying(_OnAddon):
             delete=delete,
             also=map(api.Ref.of, placed.everything),
             note=one.version,
+            manager=field_manager(one),
             report=_progress(report),
         )
 

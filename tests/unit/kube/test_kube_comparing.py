@@ -37,13 +37,13 @@ def test_what_a_server_stores_otherwise_is_in_sync_as_long_as_the_fields_are_our
         return {"metadata": {"managedFields": [{"manager": "other", "operation": "Update"}, entry]}, "cpu": cpu}
 
     wanted, owned = {"cpu": "1000m"}, {"f:cpu": {}}
-    recorded = f"{digest_of(wanted)}.{owned_digest(live('1', owned))}"
-    assert in_sync(live("1", owned), wanted, recorded)
-    assert not in_sync(live("2", {}), wanted, recorded), "another manager has changed it, and owns it now"
-    assert in_sync(live("1000m", {}), wanted, recorded)
-    assert not in_sync(live("1", owned), {"cpu": "500m"}, recorded)
-    assert not in_sync(live("1", owned), wanted, digest_of(wanted)), "of a run that was killed"
-    assert not in_sync(live("1", owned), wanted, "")
+    recorded = f"{digest_of(wanted)}.{owned_digest(live('1', owned), 'talosmith')}"
+    assert in_sync(live("1", owned), wanted, recorded, "talosmith")
+    assert not in_sync(live("2", {}), wanted, recorded, "talosmith"), "another manager has changed it"
+    assert in_sync(live("1000m", {}), wanted, recorded, "talosmith")
+    assert not in_sync(live("1", owned), {"cpu": "500m"}, recorded, "talosmith")
+    assert not in_sync(live("1", owned), wanted, digest_of(wanted), "talosmith"), "of a run that was killed"
+    assert not in_sync(live("1", owned), wanted, "", "talosmith")
 
 
 def test_fields_that_each_rendering_generates_keep_their_live_value() -> None:
@@ -78,6 +78,24 @@ def test_fields_that_each_rendering_generates_keep_their_live_value() -> None:
                 "annotations": {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "apps"},
             },
             "Helm (release apps/web)",
+        ),
+        ({"managedFields": [{"manager": "helm", "operation": "Apply"}]}, "Helm (release /)"),
+        (
+            {
+                "labels": {"talosmith.dev/set": "web"},
+                "managedFields": [{"manager": "helm", "operation": "Apply"}, {"manager": "kubectl-edit"}],
+            },
+            "",
+        ),
+        (
+            {
+                "labels": {"talosmith.dev/set": "web"},
+                "managedFields": [
+                    {"manager": "helm", "operation": "Apply"},
+                    {"manager": "helm", "operation": "Update"},
+                ],
+            },
+            "Helm (release /)",
         ),
     ],
 )

@@ -136,7 +136,8 @@ def test_what_may_be_pruned() -> None:
     assert why_kept(ours()) == ""
     assert why_not_ours(ours(), "other")
     assert why_not_ours(ours(managedFields=[{"manager": "talosmith", "operation": "Update"}]), "s")
-    assert why_not_ours(ours(managedFields=[{"manager": "helm", "operation": "Apply"}]), "s")
+    assert why_not_ours(ours(managedFields=[{"manager": "helm", "operation": "Update"}]), "s")
+    assert why_not_ours(ours(managedFields=[{"manager": "helm", "operation": "Apply"}]), "s") == "", "of a chart"
     assert why_kept(ours(annotations={"helm.sh/resource-policy": "keep"}))
     for kind in ("Namespace", "CustomResourceDefinition", "PersistentVolumeClaim", "PersistentVolume"):
         assert why_kept(ours(kind))
