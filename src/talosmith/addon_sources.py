@@ -12,9 +12,9 @@ from talosmith.model.cluster import Cluster
 
 
 def read_sources(
-    cluster: Cluster, folder: Path, *, offline: bool = False, pulling: Callable[[list[str]], None] = lambda names: None
+    cluster: Cluster, folder: Path, *, offline: bool = False, pulling: Callable[[list[str]], None] | None = None
 ) -> AddonSources:
-    """Everything at once, with every problem. `pulling` is called if charts have to be pulled, which may take long."""
+    """Everything at once, with every problem. `pulling` is called if charts have to be pulled: that may take long."""
     pins = {name: one.chart for name, one in cluster.addons.items() if one.chart is not None}
     contents: dict[str, ChartContent] = {}
     found: list[ChartProblem] = []
@@ -23,7 +23,8 @@ def read_sources(
         contents, found = resolve(pins, lock, mirrors=mirrors, offline=True)
         missing = {one.addon: pins[one.addon] for one in found}
         if missing and not offline:
-            pulling([*missing])
+            if pulling is not None:
+                pulling([*missing])
             pulled, found = resolve(missing, lock, mirrors=mirrors)
             contents = {name: {**contents, **pulled}[name] for name in pins if name in contents or name in pulled}
     problems = [AddonProblem(one.addon, one.what, one.fix) for one in found]

@@ -24,8 +24,16 @@ def looked_up(name: str, metavar: str, given: Given) -> Candidates:
         return _environments(given)
     if metavar == "NODE" and name not in ("", "--node"):  # a node of something else, such as Proxmox VE
         return []
-    finders = {"NODE": _nodes, "ADDON": _addons, "[ADDON]": _addons, "LAB": _labs, "MACHINE": _machines, "FAULT": _faults, "RUN": _runs}
-    return finders[metavar](given) if metavar in finders else []
+    finders = {
+        "NODE": _nodes,
+        "ADDON": _addons,
+        "LAB": _labs,
+        "MACHINE": _machines,
+        "FAULT": _faults,
+        "RUN": _runs,
+    }
+    finder = finders.get(metavar.strip("[]"))
+    return finder(given) if finder is not None else []
 
 
 def _nodes(given: Given) -> Candidates:

@@ -40,6 +40,7 @@ _CLUSTER_SCOPED = {  # besides those whose name begins with Cluster
 }  # fmt: skip
 _ALWAYS_THERE = ("kube-system", "kube-public", "kube-node-lease", "default")
 _BEFORE, _AFTER = {"pre-install", "pre-upgrade"}, {"post-install", "post-upgrade"}
+_AGGREGATED = ("apiregistration.k8s.io/v1",)  # every server has it; what Helm assumes without one does not
 _POD_SECURITY = "pod-security.kubernetes.io/enforce"
 
 
@@ -197,7 +198,7 @@ def _rendered(
     values = [reveal(known.values(cluster))] if known else []
     values.append(reveal(enabled.settings.values, references=True))
     release = Release(enabled.name, enabled.namespace)
-    known_apis = capabilities(str(cluster.kubernetes_version))
+    known_apis = capabilities(str(cluster.kubernetes_version), _AGGREGATED)
     return render_chart(chart, release, values, cluster=known_apis, private=bool(reveal.revealed))
 
 
