@@ -20,6 +20,7 @@ _ARGO_LABEL = "argocd.argoproj.io/instance"
 _HELM_RELEASE = "meta.helm.sh/release-name"
 _HELM_SPACE = "meta.helm.sh/release-namespace"
 _HELM_MANAGERS = ("helm", "Helm")
+_REPLICAS = ".spec.replicas"
 _TRIES = 3
 
 
@@ -34,6 +35,16 @@ def other_manager(item: Object) -> str:
     if any(_by_helm(one) and not (ours and _is_applied(one)) for one in _entries(item)):
         return f"Helm (release {notes(item).get(_HELM_SPACE, '')}/{notes(item).get(_HELM_RELEASE, '')})"
     return ""
+
+
+def without_replicas(item: Object, conflict: errors.Conflict) -> Object | None:
+    """The object without its number of replicas, if that is all that others have set: autoscalers, `kubectl scale`.
+
+    None where they have set more: the rest of an object may not fit what others have made of it.
+    """
+    if {one.field for one in conflict.conflicts} != {_REPLICAS}:
+        return None
+    return {**item, "spec": {key: value for key, value in item["spec"].items() if key != "replicas"}}
 
 
 async def take_over_fields(client: KubeClient, item: Object, manager: str) -> None:
