@@ -6,8 +6,7 @@ its add-on, so that the plan can report all of them before anything is changed.
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from talosmith.charts import ChartContent, render_chart
 from talosmith.desired.addon_checks import check_objects
 from talosmith.desired.addon_secrets import Revealed
 from talosmith.desired.secrets_file import Secrets
+from talosmith.desired.server_fields import plain, stored_path
 from talosmith.desired.target import owner_of
 from talosmith.errors import TalosmithError
 from talosmith.helm import Hook, Release, Rendered, capabilities
@@ -163,13 +163,13 @@ def _desired(
         version=content.version if content else "",
         after=enabled.after,
         space=_space(enabled, objects, privileged),
-        crds=tuple(_plain([*(one.content for one in rendered.crds), *(one for one in objects if _is_crd(one))])),
+        crds=tuple(plain([*(one.content for one in rendered.crds), *(one for one in objects if _is_crd(one))])),
         before=_hooks(rendered, _BEFORE),
-        objects=tuple(_plain(one for one in objects if not _is_crd(one))),
+        objects=tuple(plain(one for one in objects if not _is_crd(one))),
         later=_hooks(rendered, _AFTER),
-        config=tuple(_plain(map(reveal, known.config(cluster) if known else ()))),
+        config=tuple(plain(map(reveal, known.config(cluster) if known else ()))),
         awaited=known.awaited if known else {},
-        volatile=rendered.volatile,
+        volatile={one: tuple(map(stored_path, paths)) for one, paths in rendered.volatile.items()},
         hidden=frozenset(reveal.texts),
         note=rendered.note or (given.note if given else ""),
     )
@@ -229,25 +229,3 @@ def _hooks(rendered: Rendered, events: set[str]) -> tuple[Hook, ...]:
 
 def _is_crd(item: Object) -> bool:
     return bool(item.get("kind") == CRD)
-
-
-def _plain(items: Iterable[Object]) -> list[Object]:
-    """Without what a server stores elsewhere or fills in itself, so that what it has can be compared with it."""
-    return [plain(one) if (plain := _PLAINER.get(str(one.get("kind")))) else one for one in items]
-
-
-def _with_data(item: Object) -> Object:
-    """A Secret with `data` alone."""
-    if not item.get("stringData"):
-        return item
-    texts = {key: base64.b64encode(str(text).encode()).decode() for key, text in item["stringData"].items()}
-    rest = {key: value for key, value in item.items() if key != "stringData"}
-    return {**rest, "data": {**(item.get("data") or {}), **texts}}
-
-
-def _without_aggregated(item: Object) -> Object:
-    """A ClusterRole without rules where a controller collects them: they are that controller's fields."""
-    return {key: value for key, value in item.items() if key != "rules" or not item.get("aggregationRule")}
-
-
-_PLAINER: Mapping[str, Callable[[Object], Object]] = {"Secret": _with_data, "ClusterRole": _without_aggregated}

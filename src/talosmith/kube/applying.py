@@ -17,7 +17,7 @@ from talosmith.kube.diff import difference, same
 from talosmith.kube.errors import KubeError
 from talosmith.kube.manifests import CRD, Manifests, read, refuse_twice, stage_of, stages
 from talosmith.kube.objects import Object, Ref, uid
-from talosmith.kube.owners import take_over_fields
+from talosmith.kube.owners import take_over_fields, without_replicas
 from talosmith.kube.waiting import Progress, Report, wait
 from talosmith.tasks import together
 from talosmith.waiting import limited
@@ -258,12 +258,19 @@ async def _apply_one(client: KubeClient, find: Find, item: Object, options: _Opt
     before = await find(ref)
     if before is not None and options.force:
         await take_over_fields(client, before, options.manager)
-    written = await client.apply(item, force=options.force, manager=options.manager)
+    wanted = item
+    try:
+        written = await client.apply(item, force=options.force, manager=options.manager)
+    except errors.Conflict as conflict:
+        if (lesser := without_replicas(item, conflict)) is None:
+            raise
+        wanted = lesser
+        written = await client.apply(lesser, manager=options.manager)
     if before is None:
         outcome: Outcome = "created"
     else:
         outcome = "unchanged" if same(before, written.item) else "changed"
-    digest = f"{digest_of(item)}.{owned_digest(written.item, options.manager)}"
+    digest = f"{digest_of(item)}.{owned_digest(written.item, options.manager)}" if wanted is item else ""
     return Change(ref, outcome, warnings=written.warnings, digest=digest)
 
 

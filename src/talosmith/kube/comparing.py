@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from talosmith.kube import errors
@@ -18,11 +19,12 @@ from talosmith.kube.client import FIELD_MANAGER, KubeClient
 from talosmith.kube.diff import difference
 from talosmith.kube.inventory import SET_LABEL, ObjectSet, unmarked, why_kept, why_not_ours
 from talosmith.kube.objects import Object, Ref, labels
-from talosmith.kube.owners import other_manager
+from talosmith.kube.owners import other_manager, without_replicas
 from talosmith.tasks import together
 
 Identity = tuple[str, str, str, str]
-_NO_DRY_RUN = "does not support dry run"
+# Of an admission webhook with side effects, and of one that does not answer yet: only the apply itself can tell.
+_NO_DRY_RUN = ("does not support dry run", "failed calling webhook")
 Path = tuple[str | int, ...]
 
 
@@ -85,17 +87,29 @@ async def _foreseen(client: KubeClient, item: Object, before: Object | None, man
     try:
         written = (await client.apply(item, force=force, dry_run=True, manager=manager)).item
     except errors.Conflict as conflict:
-        fields = ", ".join(f"{one.field} ({one.owner})" for one in conflict.conflicts)
-        return Change(ref, "kept", note=f"another field manager owns {fields}", before=before, after=item)
-    except (errors.Invalid, errors.Denied) as wrong:
-        if _NO_DRY_RUN in str(wrong):  # an admission webhook with side effects: only the apply itself can tell
-            return Change(
-                ref, "changed", difference(before, item), "not checked by the server", before=before, after=item
-            )
+        return await _contested(client, item, before, manager, conflict)
+    except (errors.Invalid, errors.Denied, errors.NotReady) as wrong:
+        if any(words in str(wrong) for words in _NO_DRY_RUN):
+            note = f"not checked by the server: {wrong.said}"
+            return Change(ref, "changed", difference(before, item), note, before=before, after=item)
+        if isinstance(wrong, errors.NotReady):
+            raise
         return Change(ref, "refused", difference(before, item), str(wrong))
     diff = difference(before, written)
     outcome: Outcome = "changed" if diff or owner else "unchanged"  # what is taken over is at least marked as ours
     return Change(ref, outcome, diff, before=before, after=written)
+
+
+async def _contested(
+    client: KubeClient, item: Object, before: Object, manager: str, conflict: errors.Conflict
+) -> Change:
+    """Fields of other managers stay; for a number of replicas the rest of the object does not have to wait."""
+    note = f"another field manager owns {', '.join(f'{one.field} ({one.owner})' for one in conflict.conflicts)}"
+    if (lesser := without_replicas(item, conflict)) is not None:
+        rest = await _foreseen(client, lesser, before, manager, force=False)
+        if rest.outcome != "unchanged":
+            return replace(rest, note=rest.note or note)
+    return Change(Ref.of(item), "kept", note=note, before=before, after=item)
 
 
 async def _left_to(client: KubeClient, item: Object, before: Object, owner: str) -> Change:

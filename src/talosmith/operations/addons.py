@@ -199,13 +199,16 @@ def _kinds(changes: Sequence[ObjectChange]) -> str:
 
 
 def _note_kept(plan: PlanBuilder[Context], name: str, seen: AddonSeen, options: AddonOptions) -> None:
-    for one in seen.left_alone:
-        kind = one.ref.split(" ")[0]
-        if kind in _TO_PRUNE and _TO_PRUNE[kind] not in options.prune:
-            fix = f"; to delete it: talosmith up --prune {_TO_PRUNE[kind]}"
-        else:
-            fix = f"; to overwrite it: talosmith up --take-over {name}" if "field manager" in one.note else ""
-        plan.note(f"add-on {name}: {one.ref} is left alone: {one.note}{fix}")
+    for one in seen.changes:
+        if one.outcome not in ("kept", "changed") or not one.note:
+            continue
+        word, fix = _TO_PRUNE.get(one.ref.split(" ")[0], ""), ""
+        if "field manager" in one.note:
+            fix = f"; to overwrite it: talosmith up --take-over {name}"
+        elif one.outcome == "kept" and word and word not in options.prune:
+            fix = f"; to delete it: talosmith up --prune {word}"
+        left = " is left alone" if one.outcome == "kept" else ""
+        plan.note(f"add-on {name}: {one.ref}{left}: {one.note}{fix}")
 
 
 def _remove(plan: PlanBuilder[Context], former: AddonSeen, delete: tuple[str, ...]) -> None:
