@@ -5,11 +5,12 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +19,7 @@ from talosmith.desired import pki
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.pki import CertificateAndKey, KeyKind
 from talosmith.model.secret import Secret
-from tests.real.kube.keeper import FAILED, PATIENCE, READY
+from tests.real.kube.keeper import FAILED, PATIENCE, READY, RESTART
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,17 @@ def attach(folder: Path, owner: int, controllers: Sequence[str] = ()) -> ApiServ
         if not (folder / READY).exists():
             _start(folder, owner, controllers)
     return ApiServer(json.loads((folder / READY).read_text())["address"], _bundle(folder), folder / "kubeconfig")
+
+
+def kill(server: ApiServer) -> None:
+    """End the API server at once; its keeper starts it again. For who has the server alone."""
+    folder = server.kubeconfig.parent
+    (folder / RESTART).touch()
+    certificate = f"--tls-cert-file={folder / 'apiserver.crt'}"
+    for commands in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended meanwhile
+            if certificate in commands.read_text().split("\0"):
+                os.kill(int(commands.parent.name), signal.SIGKILL)
 
 
 def _start(folder: Path, owner: int, controllers: Sequence[str]) -> None:

@@ -26,16 +26,17 @@ CONTROLLERS = (
 @pytest.fixture(scope="session")
 def kube_apiserver(peer: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> ApiServer:
     """Without any controllers: what should happen, the test does itself."""
-    return _attach(peer, tmp_path_factory.getbasetemp(), "kube-apiserver")
+    return attach_server(peer, tmp_path_factory.getbasetemp(), "kube-apiserver")
 
 
 @pytest.fixture(scope="session")
 def kube_controllers(peer: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> ApiServer:
     """Another one, with the controllers that make pods, watch over budgets, sign certificates and clean up."""
-    return _attach(peer, tmp_path_factory.getbasetemp(), "kube-controllers", CONTROLLERS)
+    return attach_server(peer, tmp_path_factory.getbasetemp(), "kube-controllers", CONTROLLERS)
 
 
-def _attach(peer: Callable[[str], Path], base: Path, name: str, controllers: Sequence[str] = ()) -> ApiServer:
+def attach_server(peer: Callable[[str], Path], base: Path, name: str, controllers: Sequence[str] = ()) -> ApiServer:
+    """The server of this name, one for all workers of a run."""
     for binary in ("etcd", "kube-apiserver", *(["kube-controller-manager"] if controllers else [])):
         peer(binary)
     # Workers of a run have folders next to each other; the run itself owns the server, which ends with it.

@@ -3,6 +3,7 @@
 `python -m tests.real.kube.keeper FOLDER OWNER_PID [CONTROLLER …]`, the controllers being those of a real
 kube-controller-manager. All pytest workers use the one server. When the owner, the test
 run, has ended in whatever way, both are stopped; if the keeper is killed itself, the kernel ends them.
+A test that restarts the API server of its own kills it (`apiserver.kill`), and the keeper starts it again.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tools.peers import find
 from tools.ports import held_port
 
 READY = "ready.json"
+RESTART = "restart"  # a file; while there is one, the next program that ends is started again
 FAILED = "failed"
 PATIENCE = 300  # seconds; a busy machine may take many times the usual three to eight
 _PR_SET_PDEATHSIG = 1
@@ -47,7 +49,8 @@ def main(folder: Path, owner: int, controllers: list[str]) -> None:
         ready = folder / f"{READY}.new"
         ready.write_text(json.dumps({"address": address}))
         ready.rename(folder / READY)
-        select.select([alive], [], [])
+        while not select.select([alive], [], [], 0.2)[0]:
+            _start_again(folder, started)
     except Exception as problem:
         (folder / FAILED).write_text(f"{problem}")
         raise
@@ -125,12 +128,21 @@ def _start(folder: Path, started: list[subprocess.Popen[bytes]]) -> tuple[str, l
     return address, held
 
 
+def _start_again(folder: Path, started: list[subprocess.Popen[bytes]]) -> None:
+    for number, process in enumerate(started):
+        if process.poll() is not None and (folder / RESTART).exists():
+            (folder / RESTART).unlink()
+            program, *arguments = map(str, process.args)  # type: ignore[arg-type]
+            started[number] = _run(folder, Path(program).name, *arguments)
+
+
 def _start_controllers(folder: Path, controllers: list[str]) -> subprocess.Popen[bytes]:
     return _run(
         folder,
         "kube-controller-manager",
         f"--kubeconfig={folder / 'kubeconfig'}",
         f"--controllers={','.join(controllers)}",
+        "--horizontal-pod-autoscaler-sync-period=1s",
         f"--cluster-signing-cert-file={folder / 'ca.crt'}",
         f"--cluster-signing-key-file={folder / 'ca.key'}",
         "--leader-elect=false",
@@ -191,7 +203,7 @@ def _missing(ask: Callable[..., Any]) -> str:
 
 def _run(folder: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]:
     libc = ctypes.CDLL(None)
-    with (folder / f"{name}.log").open("wb") as log:
+    with (folder / f"{name}.log").open("ab") as log:
         return subprocess.Popen(
             [find(name), *arguments],
             stdin=subprocess.DEVNULL,
