@@ -60,8 +60,8 @@ class _Applying(_OnAddon):
     force: bool = False
     compared: bool = True
 
-    async def _left_alone(self, context: Context, one: DesiredAddon, report: Report) -> tuple[str, ...] | None:
-        """Objects to leave alone; None: all of them, for another tool manages the add-on."""
+    async def _left_alone(self, context: Context, one: DesiredAddon) -> tuple[str, ...]:
+        """Objects to leave alone; raises where another tool manages the whole add-on."""
         if self.compared:
             return self.left
         take_over = (one.name,) if self.force else ()
@@ -71,8 +71,8 @@ class _Applying(_OnAddon):
                 f"a CustomResourceDefinition would be downgraded: {seen.downgrades[0]}", hint="plan again"
             )
         if seen.manager:
-            report(f"{one.name} is managed by {seen.manager}: left alone")
-            return None
+            what = f"{one.name} is managed by {seen.manager}: left alone"
+            raise Permanent(what, hint="re-run the same command: its plan leaves the add-on alone")
         return tuple(kept.ref for kept in seen.left_alone)
 
     async def _apply(
@@ -82,13 +82,11 @@ class _Applying(_OnAddon):
         items: Sequence[api.Object],
         report: Report,
         *,
+        left: Sequence[str],
         delete: Sequence[str] = (),
         prune: bool = False,
     ) -> None:
         kube, one = context.kube(), placed.addon
-        left = await self._left_alone(context, one, report)
-        if left is None:
-            return
         live = await api.live_objects(kube, map(api.Ref.of, items)) if one.volatile else {}
         wanted = [settle(one, item, live) for item in items if str(api.Ref.of(item)) not in left]
         context.check_lock()
@@ -116,8 +114,10 @@ class ApplyCrds(_Applying):
         return f"apply CustomResourceDefinitions of {self.addon}"
 
     async def run(self, context: Context, report: Report) -> None:
-        placed = await place(context.kube(), _desired(context, self.addon))
-        await self._apply(context, placed, placed.crds, report)
+        one = _desired(context, self.addon)
+        left = await self._left_alone(context, one)
+        placed = await place(context.kube(), one)
+        await self._apply(context, placed, placed.crds, report, left=left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +132,13 @@ class ApplyAddon(_Applying):
 
     async def run(self, context: Context, report: Report) -> None:
         kube, one = context.kube(), _desired(context, self.addon)
+        left = await self._left_alone(context, one)
         if one.space is not None:
             context.check_lock()
             await kube.apply(one.space, force=True)
         await run_hooks(context, one, one.before, report)
         placed = await place(kube, one)
-        await self._apply(context, placed, placed.objects, report, delete=self.delete, prune=True)
+        await self._apply(context, placed, placed.objects, report, left=left, delete=self.delete, prune=True)
         await run_hooks(context, one, one.later, report)
 
 
@@ -168,11 +169,12 @@ class ConfigureAddon(_Applying):
 
     async def run(self, context: Context, report: Report) -> None:
         kube, one = context.kube(), _desired(context, self.addon)
+        left = await self._left_alone(context, one)
         kinds = dict.fromkeys((str(item["apiVersion"]), str(item["kind"])) for item in one.config)
         for api_version, kind in kinds:
             await api.wait_until_kind(kube, api_version, kind, report=_progress(report))
         placed = await place(kube, one)
-        await self._apply(context, placed, placed.config, report)
+        await self._apply(context, placed, placed.config, report, left=left)
         refs = [api.Ref.of(item) for item in placed.config if item["kind"] in one.awaited]
         awaited = [api.condition_met(ref, one.awaited[ref.kind]) for ref in refs]
         await _wait(context, awaited, report, self.limit)

@@ -239,3 +239,25 @@ async def test_a_change_that_the_api_refuses_is_named_before_anything_is_touched
     (cause,) = here.plan()["blocked"]
     assert "add-on web: the Kubernetes API refuses Deployment web/web" in cause["cause"], cause
     assert "immutable" in cause["cause"]
+
+
+async def test_where_the_api_was_silent_the_step_looks_before_it_changes_anything(here: Here) -> None:
+    with_web(here)
+    here.must("up", "--yes")
+    async with kube_of(here) as kube:
+        labels = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
+        await kube.patch(DEPLOYMENT, {"metadata": {"labels": labels}})
+        with_web(here, "values: {replicas: 4}")
+        here.lab.add_fault("kube-down")
+        reached, go = here.root / "reached", here.root / "go"
+        at = {"kind": "step-started", "step": "cluster/controlplane", "reached": str(reached), "go": str(go)}
+        with here.start("up", "--yes", before=("tests.lab.up.hooks:wait_at", at)) as running:
+            running.until(reached.exists)
+            here.lab.clear_faults()
+            go.touch()
+            ended = running.wait()
+        assert ended.code == 1, ended.said
+        assert "add-ons are compared once the Kubernetes API answers" in ended.said
+        assert "web is managed by Flux (Kustomization flux-system/apps): left alone" in ended.said
+        assert (await kube.get(DEPLOYMENT))["spec"]["replicas"] == 1
+        assert "is managed by Flux" in here.must("up", "--yes"), "with the API there, the plan leaves it alone"
