@@ -6,11 +6,12 @@ import gc
 import os
 import sys
 
-_OBJECTS = 50_000  # new ones before the next look for garbage; Python's 700 looks hundreds of times while it imports
+_OBJECTS = 50_000  # new ones before the next look for garbage; after Python's 700 it would be looked for all the time
 
 
 def main() -> None:
     gc.set_threshold(_OBJECTS)
+    gc.disable()  # until all is imported, which leaves none: see cli/app.py
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # or it reads the metadata of all that is installed
     from talosmith.cli.streams import guarded
 

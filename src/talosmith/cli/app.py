@@ -41,6 +41,7 @@ def _run(frame: Frame, argv: list[str]) -> int:
             return ExitCode.DONE
         command = import_module(COMMANDS[name].module)
         gc.freeze()  # what was imported stays: to look through it for garbage again and again finds none
+        gc.enable()
         if frame.help:
             return _print_help(command.app, [name, *_words(after)])
         return _call(command.app, [*after, *before], name)
