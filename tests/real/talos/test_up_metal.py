@@ -25,6 +25,25 @@ from tools.peers.node_recipes import KUBERNETES_VERSION
 T = TypeVar("T")
 LIMIT = 1800
 CALM = 900
+# An add-on of our own: pods of the one image that every node has.
+CHART = {
+    "Chart.yaml": "apiVersion: v2\nname: idle\nversion: 1.0.0\n",
+    "values.yaml": "replicas: 2\n",
+    "templates/idle.yaml": """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: {{ .Release.Name }}}
+spec:
+  replicas: {{ .Values.replicas }}
+  selector: {matchLabels: {app: idle}}
+  template:
+    metadata: {labels: {app: idle}}
+    spec:
+      tolerations: [{operator: Exists}]
+      containers:
+      - {name: idle, image: "registry.k8s.io/pause:3.10.1", resources: {requests: {cpu: 0.01, memory: 1024Ki}}}
+""",
+}
 
 
 class Person:
@@ -67,8 +86,13 @@ class Person:
                 for node in nodes
             ],
             "workers": 0,
+            "addons": {"idle": {"chart": "./charts/idle"}},
             **more,
         }
+        for name, text in CHART.items():
+            path = self.inventory / "charts" / "idle" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
         (self.inventory / "cluster.yaml").write_text(yaml.safe_dump(cluster))
         for place, patch in (
             ("global", machine_config.patch(lab, kubernetes=True)),
@@ -114,6 +138,8 @@ def _bring_up(person: Person, lab: Lab, nodes: list[Node], kubectl: Path) -> Non
         *("--control-plane-nodes", ",".join(node.address for node in nodes)),
         seconds=LIMIT,
     )
+
+    assert _available(kubectl, kubeconfig) == 2, "`up` has waited for the pods of the add-on"
 
     # A controller that lost its lease on a slow machine is not ready for a moment.
     _wait_for(lambda: _up(person), lambda told: "in sync" in told)
@@ -224,6 +250,13 @@ def _node(kubectl: Path, kubeconfig: Path, name: str) -> dict[str, Any]:
     wait_until(answered, CALM, lambda: found[0])
     item: dict[str, Any] = json.loads(found[0])
     return item
+
+
+def _available(kubectl: Path, kubeconfig: Path) -> int:
+    """Pods of the add-on that run and are ready, as real kubelets report them."""
+    command = [kubectl, "--kubeconfig", kubeconfig, "get", "deployment", "idle", "-n", "idle", "--output=json"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    return int(json.loads(answer.stdout)["status"].get("availableReplicas", 0))
 
 
 def _api_server_flags(kubectl: Path, kubeconfig: Path) -> dict[str, str]:
