@@ -10,7 +10,7 @@ import json
 import logging
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from talosmith.events import Event, Events, Listener
 from talosmith.inventory import load
 from talosmith.kube import KubeClient, KubeError, Object, Ref
 from talosmith.kube.objects import metadata, spec, status
+from talosmith.kube.objects import notes as annotations
 from talosmith.observed.addons import look_at_addons
 from talosmith.observed.world import AddonsSeen, Observed, Unknown
 from talosmith.operations.addons import install_addons, kinds_to_delete
@@ -47,6 +48,7 @@ network: {node_cidr: 127.5.0.0/24}
 controlplane: 1
 """
 NODE = "kubelet-standin"
+_REVISION = "deployment.kubernetes.io/revision"
 
 
 @dataclass
@@ -230,15 +232,10 @@ def patient(server: ApiServer, **limits: Any) -> KubeClient:
 
 
 def without_bookkeeping(item: Object) -> str:
-    """The object without what changes with every write of whoever writes it."""
-    own = ("managedFields", "resourceVersion", "generation")
+    """The object without what changes with every write, and without what controllers add to it at some time."""
+    own = ("managedFields", "resourceVersion", "generation", "annotations")
     meta = {key: value for key, value in metadata(item).items() if key not in own}
-    return json.dumps({**item, "metadata": meta}, sort_keys=True)
-
-
-def changed(before: Sequence[Object], after: Sequence[Object]) -> list[str]:
-    return [
-        f"{old}\n{new}"
-        for old, new in zip(map(without_bookkeeping, before), map(without_bookkeeping, after), strict=True)
-        if old != new
-    ]
+    meta["annotations"] = {key: value for key, value in annotations(item).items() if key != _REVISION}
+    controllers = ("status", *(["rules"] if "aggregationRule" in item else []))
+    rest = {key: value for key, value in item.items() if key not in controllers}
+    return json.dumps({**rest, "metadata": meta}, sort_keys=True)
