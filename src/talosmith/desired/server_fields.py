@@ -1,6 +1,6 @@
 """Fields of an add-on's objects that are not the add-on's: the server or other programs fill them in.
 
-They are left out, for an apply of them would be a conflict with whoever has filled them in, or never be in sync.
+They are left out: an apply of them would conflict with the program that fills them in, or never be in sync.
 """
 
 from __future__ import annotations
