@@ -63,7 +63,7 @@ def _head(cluster: Cluster, style: Style) -> Iterator[str]:
         + (f", gateway {network.gateway}" if network.gateway and network.addressing == "static" else ""),
         "pods": str(network.pod_cidr),
         "services": str(network.svc_cidr),
-        "add-ons": ", ".join(name for name, addon in cluster.services.addons.items() if addon.enabled),
+        "add-ons": ", ".join(cluster.addons),
         "patches": ", ".join(patch.source for patch in cluster.patches),
     }
     for name, value in facts.items():
