@@ -14,6 +14,7 @@ from talosmith.cli.commands import COMMANDS
 from talosmith.cli.signature import Signature, signature
 from talosmith.providers.lab import lab_name
 from talosmith.report.schemas import KINDS, WITHOUT_KIND
+from tests.lab.up.addon_folders import own_charts
 from tests.lab.up.places import DESTROY, Ended, Here
 from tests.output_schemas import assert_output
 
@@ -71,7 +72,7 @@ class Outputs:
 
 @pytest.fixture
 def outputs(here: Here) -> Outputs:
-    here.write(controlplanes=1, workers=1)
+    here.write(controlplanes=1, workers=1, more=own_charts(here, ["web"]))
     return Outputs(here)
 
 
@@ -118,6 +119,12 @@ def test_every_command_prints_what_its_schema_says(outputs: Outputs, tmp_path: P
     both("runs")
     both("run show")
     assert len(both("run show", "--events")) > 2
+    both("addons list")
+    both("addons list", "--all")
+    both("addons show", "web")
+    both("addons diff")
+    both("addons pull")
+    both("addons bundle", "--out", str(files / "charts.tar"))
     both("node console", "cp-1")
     both("node services", "cp-1")
     assert both("node logs", "cp-1", "kubelet")[0]["service"] == "kubelet"
