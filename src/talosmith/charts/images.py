@@ -43,7 +43,7 @@ def _inside(value: Any, *, is_config: bool) -> Iterator[str]:
 
 
 def _of_container(container: Any) -> Iterator[str]:
-    """Its image, and those that it is told to start others with."""
+    """Its image, and those that its arguments and environment name for other pods."""
     if not isinstance(container, Mapping):
         return
     image = container.get("image")

@@ -33,7 +33,7 @@ class Budget:
 
 
 def limited(functions: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """The functions that make as much as they are told to, with a limit."""
+    """The functions whose arguments set the size of their result, with a limit."""
     counts: dict[str, Callable[..., Any]] = {
         "until": abs,
         "untilStep": lambda start, stop, step: abs(stop - start) // max(abs(step), 1),
@@ -49,7 +49,7 @@ def _counted(function: Callable[..., Any], count: Callable[..., Any]) -> Callabl
         try:
             size = count(*arguments)
         except TypeError:
-            size = 0  # a mistake of the template, which the function itself tells of
+            size = 0  # a mistake of the template, which the function itself reports
         if size > MAX_ITEMS:
             raise ChartStop(f"{int(size):,} items are asked for; {MAX_ITEMS:,} are allowed")
         return function(*arguments)

@@ -10,5 +10,5 @@ def in_range(constraint: str, version: str) -> bool:
     """Whether a version is one of those that a constraint allows."""
     try:
         return bool(unwrap_function_result(semver_compare_result(constraint, version)))
-    except Exception:  # gotpl tells of a bad version or constraint in several ways
+    except Exception:  # gotpl reports a bad version or constraint in several ways
         return False

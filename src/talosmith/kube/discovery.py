@@ -30,7 +30,7 @@ class Resource:
         return "/" + "/".join(quote(part, safe="") for part in parts)
 
 
-# The form in which a server tells the kinds of all groups at once.
+# The form in which a server lists the kinds of all groups at once.
 _ALL_KINDS = f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,{JSON}"
 _ROOTS = ("/api", "/apis")
 

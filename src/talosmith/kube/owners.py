@@ -2,7 +2,7 @@
 
 What a chart brings is applied by the name under which Helm applies. Helm, which is refused where another manager owns
 a field that the server stores otherwise than the chart has it, then takes the objects over as they are; our label,
-which its manifests do not have, goes with that, and tells who manages the object.
+which its manifests do not have, goes with that, and its absence shows that Helm manages the object.
 """
 
 from __future__ import annotations
