@@ -13,7 +13,7 @@ def replaces_kube_proxy(cluster: Cluster) -> bool:
 
 
 def announces_by_arp(cluster: Cluster) -> bool:
-    """Whether nodes answer for the gateways' addresses on their own network; with BGP the router has routes to them."""
+    """Whether nodes answer for the gateways' addresses on their own network; with BGP the router has routes."""
     services = cluster.services
     return services.gateways is not None and services.cilium.bgp is None and replaces_kube_proxy(cluster)
 
