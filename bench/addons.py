@@ -18,7 +18,7 @@ from talosmith.helm import Store
 from tools.peers import build
 from tools.peers.helm_recipes import CHARTS, HELM, fetch_charts
 
-_VERSION = "v1.36.3"
+_VERSION = "v1.37.1"
 # Values of a cluster at home, without secrets; those of talosmith's own come from a whole inventory.
 _CHARTS: dict[str, dict[str, Any]] = {
     "cilium": {

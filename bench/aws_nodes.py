@@ -17,7 +17,7 @@ from typing import Any
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "aws"
 FIRST = {"controlplane": 4, "workers": 8}  # of a role's addresses in each subnet: networks of this computer are small
-VERSION = "v1.13.9"  # of Talos, in the examples and in aws_tofu
+VERSION = "v1.14.1"  # of Talos, in the examples and in aws_tofu
 
 # `talosmith`, but on a computer that resolves names by the simulated Route 53, and that need not be patient.
 UP = """\

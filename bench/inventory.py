@@ -13,7 +13,7 @@ def write(folder: Path, count: int) -> None:
     """Nodes as a list, each with five values of its own: what a large inventory looks like."""
     folder.mkdir()
     (folder / "cluster.yaml").write_text(
-        "cluster_name: large\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\n"
+        "cluster_name: large\ntalos_version: v1.14.1\nkubernetes_version: v1.37.1\n"
         "network: {node_cidr: 10.64.0.0/14, vip: 10.64.0.9, pod_cidr: 10.128.0.0/9}\n"
         "proxmox: {node: pve, vmid_base: {controlplane: 2000, workers: 30000}}\ncontrolplane: 3\n"
     )

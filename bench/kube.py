@@ -22,7 +22,7 @@ READS = 2_000
 NODES, PODS = 1_000, 10_000
 _OF_DAEMON_SETS = 2 * NODES  # flannel and kube-proxy, one of each on every node
 NETWORK = "127.97.0.0/16"
-_RELEASE = ("cilium", "kube-system", "v1.36.3")
+_RELEASE = ("cilium", "kube-system", "v1.37.1")
 _NO_SECRETS = {"hubble": {"tls": {"auto": {"method": "cronJob"}}}}  # then a job makes them, not the chart
 
 _RENDER = """
@@ -179,7 +179,7 @@ def _lab(nodes: int) -> Iterator[tuple[Path, int]]:
         folder = Path(scratch)
         (folder / "inventory").mkdir()
         (folder / "inventory" / "cluster.yaml").write_text(
-            "cluster_name: bench\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\nlab: {clock: fast}\n"
+            "cluster_name: bench\ntalos_version: v1.14.1\nkubernetes_version: v1.37.1\nlab: {clock: fast}\n"
             f"network: {{node_cidr: {NETWORK}, pod_cidr: 10.128.0.0/9}}\ncontrolplane: 1\nworkers: {nodes - 1}\n"
         )
         write_secrets(folder / "secrets.yaml")

@@ -18,8 +18,8 @@ NETWORK = "127.96.0.0/16"
 
 _INVENTORY = f"""\
 cluster_name: bench
-talos_version: v1.13.9
-kubernetes_version: v1.36.3
+talos_version: v1.14.1
+kubernetes_version: v1.37.1
 lab: {{clock: instant}}
 network: {{node_cidr: {NETWORK}, pod_cidr: 10.128.0.0/9}}
 controlplane: 1

@@ -150,7 +150,7 @@ def _write_image(folder: Path) -> Path:
 def _write_inventory(folder: Path, host: Host, image: Path) -> None:
     folder.mkdir()
     (folder / "cluster.yaml").write_text(
-        "cluster_name: bench\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\n"
+        "cluster_name: bench\ntalos_version: v1.14.1\nkubernetes_version: v1.37.1\n"
         f"network: {{node_cidr: {_SUBNET}.0/24, gateway: {_SUBNET}.1, vip: {_SUBNET}.9}}\n"
         f"proxmox:\n  url: {host.told['url']}\n  fingerprint: '{host.told['fingerprint']}'\n"
         f"  node: pve\n  datastore: local\n  image: {image}\n"

@@ -46,7 +46,7 @@ def write_image(folder: Path) -> Path:
 def write_inventory(folder: Path, place: Place) -> None:
     folder.mkdir()
     (folder / "cluster.yaml").write_text(
-        f"cluster_name: {_CLUSTER}\ntalos_version: v1.13.9\nkubernetes_version: v1.36.3\n"
+        f"cluster_name: {_CLUSTER}\ntalos_version: v1.14.1\nkubernetes_version: v1.37.1\n"
         f"network: {{node_cidr: {_SUBNET}.0/24, gateway: {_SUBNET}.1, vip: {_SUBNET}.9}}\n"
         f"libvirt:\n  uri: {place.uri}\n  image: {place.image}\n  pool: {_POOL}\n  pool_path: {place.pool}\n"
         f"  network: {_NETWORK}\n  make_network: isolated\n"

@@ -18,8 +18,8 @@ from tools.peers import find
 LIMIT = 0.40  # seconds of CPU
 _INVENTORY = """\
 cluster_name: startup
-talos_version: v1.13.9
-kubernetes_version: v1.36.3
+talos_version: v1.14.1
+kubernetes_version: v1.37.1
 network: {node_cidr: 127.77.0.0/24, gateway: 127.77.0.1, vip: 127.77.0.9}
 metal: {}
 controlplane:

@@ -89,7 +89,7 @@ for name, node in desired.nodes.items():
     nodes[name] = NodeSeen(
         name=name, machine=Machine(id=name, name=name, role=node.node.role, power="on"), stage="running", ready=True,
         talos_version=str(desired.cluster.talos_version), config=node.config, config_digest=node.digest,
-        etcd=etcd if node.is_controlplane else None, kube=KubeNodeSeen(name=name, ready=True, version="v1.36.3"),
+        etcd=etcd if node.is_controlplane else None, kube=KubeNodeSeen(name=name, ready=True, version="v1.37.1"),
     )
 observed = Observed(at=0.0, nodes=nodes, kubernetes={{name: seen.kube for name, seen in nodes.items()}})
 began = time.process_time()
@@ -167,8 +167,8 @@ def _inventory(folder: Path, pace: str, controlplanes: int, workers: int, cidr: 
     name = f"bench-{os.getpid()}-{time.monotonic_ns() % 10**6}"
     network = f"\nnetwork: {{node_cidr: {cidr}, pod_cidr: 10.128.0.0/9}}" if cidr else ""
     (folder / "cluster.yaml").write_text(
-        f"cluster_name: {name}\ntalos_version: v1.13.9\n"
-        f"kubernetes_version: v1.36.3\nlab: {{clock: {pace}}}{network}\n"
+        f"cluster_name: {name}\ntalos_version: v1.14.1\n"
+        f"kubernetes_version: v1.37.1\nlab: {{clock: {pace}}}{network}\n"
         f"controlplane: {controlplanes}\nworkers: {workers}\n"
     )
     return name

@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 _INVENTORY = """\
 cluster_name: home
-talos_version: v1.13.9
-kubernetes_version: v1.36.3
+talos_version: v1.14.1
+kubernetes_version: v1.37.1
 lab: {clock: fast}
 controlplane: 3
 workers: 2

@@ -26,7 +26,7 @@ variable "user_data" {
 
 variable "talos_version" {
   type    = string
-  default = "v1.13.9"
+  default = "v1.14.1"
 }
 
 variable "region" {

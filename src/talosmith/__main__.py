@@ -21,9 +21,9 @@ def main() -> None:
 def _run() -> int:
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"]):  # imports nothing else
-        from talosmith.cli.versions import versions_text
+        from talosmith.cli.version_text import version_text
 
-        sys.stdout.write(versions_text() + "\n")
+        sys.stdout.write(version_text() + "\n")
         return 0
     if arguments[:1] == ["__complete"]:  # called by the scripts of `talosmith completion`, at every press of Tab
         from talosmith.cli.complete import print_candidates

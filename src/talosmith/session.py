@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -25,9 +25,10 @@ from talosmith.desired.bundle import Bundle
 from talosmith.desired.secrets_file import Secrets, create_secrets, has_secrets, read_secrets
 from talosmith.desired.target import Desired, owner_of
 from talosmith.engine.folder import cluster_folder, make_folder
-from talosmith.errors import PlanBlocked, Problem, UsageError, no_such
+from talosmith.errors import InventoryError, PlanBlocked, Problem, UsageError, no_such
 from talosmith.events import Event, Events, Listener
 from talosmith.inventory import check, load
+from talosmith.inventory.findings import EVERYTHING, Allowed
 from talosmith.inventory.sources import find
 from talosmith.model.cluster import Cluster
 from talosmith.observed.machines import machines_by_name
@@ -70,6 +71,7 @@ class Session:
         self.observed: Observed | None = None
         self.addon_sources: AddonSources | None = None  # read when add-ons are first asked for
         self.warnings: tuple[Problem, ...] = ()  # of the inventory
+        self.refused: tuple[Problem, ...] = ()  # by `up`, unless it is told to allow them
         self.tell: Callable[[str], None] = lambda text: None  # what takes long before there is a run, for people
         self._secrets = secrets
         self._stack = AsyncExitStack()
@@ -77,17 +79,28 @@ class Session:
 
     @classmethod
     def open(
-        cls, inventory: Path | None = None, environment: str | None = None, *, new_secrets: bool = False
+        cls,
+        inventory: Path | None = None,
+        environment: str | None = None,
+        *,
+        new_secrets: bool = False,
+        allow: Collection[Allowed] = (),
     ) -> Session:
-        """`new_secrets`: if there are none, create them, and write them once the first run begins."""
-        report, folder = check(inventory, environment, machines=True), find(inventory, environment).parent
+        """`new_secrets`: if there are none, create them, and write them once the first run begins.
+
+        `allow`: what `up` does although talosmith advises against it.
+        """
+        report = check(inventory, environment, machines=True, allow=EVERYTHING)
+        folder = find(inventory, environment).parent
         cluster = report.cluster
         if new_secrets and not has_secrets(folder):
-            bundle = Bundle.generate(contract=min(cluster.talos_version.line, (1, 13)))
+            bundle = Bundle.generate(contract=cluster.talos_version.line)
             session = cls(cluster, folder, Secrets(bundle), new_secrets=True)
         else:
             session = cls(cluster, folder, read_secrets(folder))
-        session.warnings = tuple(report.warnings)
+        refused = {one: error for one, (name, error) in report.allowed.items() if name not in allow}
+        session.refused = tuple(refused.values())
+        session.warnings = tuple(one for one in report.warnings if one not in refused)
         return session
 
     async def __aenter__(self) -> Self:
@@ -152,6 +165,8 @@ class Session:
 
     async def plan(self, name: str, selection: Selection | None = None, **options: Any) -> Plan[Context]:
         """What the operation `name`, a module of `talosmith.operations`, would do now; `options` are its own."""
+        if name == "up" and self.refused:
+            raise InventoryError(self.refused)
         observed = await self.observe()
         from talosmith.operations.operation import operation
         from talosmith.plan_facts import addon_options, facts_for, with_evictions, with_leftovers

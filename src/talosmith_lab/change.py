@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from talosmith.desired.config import compare, reboot
+from talosmith.desired.config.known import unknown_to
 from talosmith.model.versions import Version
 from talosmith_lab.nodeconfig import documents_of
 
-# Kinds of documents by the first Talos that knows them. All others are as old as documents are.
-_SINCE: Mapping[tuple[int, int], str] = {
-    (1, 10): "UserVolumeConfig EthernetConfig PCIDriverRebindConfig",
-    (1, 11): "RawVolumeConfig ExistingVolumeConfig SwapVolumeConfig ZswapConfig",
-    (1, 12): "HostnameConfig LinkConfig LinkAliasConfig BondConfig BridgeConfig VLANConfig DummyLinkConfig "
-    "WireguardConfig DHCPv4Config DHCPv6Config StaticHostConfig ResolverConfig TimeSyncConfig Layer2VIPConfig "
-    "HCloudVIPConfig RegistryMirrorConfig RegistryAuthConfig RegistryTLSConfig OOMConfig",
-    (1, 13): "KubeSpanConfig EnvironmentConfig ExternalVolumeConfig ImageVerificationConfig RoutingRuleConfig "
-    "BlackholeRouteConfig VRFConfig TCPProbeConfig",
-}
-_KIND_SINCE = {kind: version for version, kinds in _SINCE.items() for kind in kinds.split()}
-
 
 def too_new(text: str, version: str) -> list[str]:
-    """What in a config this version of Talos does not know yet."""
-    line = Version.parse(version).line
-    kinds = [document["kind"] for document in documents_of(text) if "kind" in document]
-    return [f'"{kind}" "v1alpha1": not registered' for kind in kinds if _KIND_SINCE.get(kind, (1, 5)) > line]
+    """What in a config this version of Talos does not know yet, in its words."""
+    unknown = unknown_to(documents_of(text), Version.parse(version).line)
+    kinds = [f'"{one.kind}" "v1alpha1": not registered' for one in unknown if not one.path]
+    fields = [one.place for one in unknown if one.path]
+    return [*kinds, *(["unknown keys found during decoding:\n" + "\n".join(fields)] if fields else [])]
 
 
-def needs_reboot(old: str, new: str, version: str) -> tuple[str, ...]:
-    """The fields that change and only take effect after a reboot."""
-    return reboot.needs_reboot(documents_of(old), documents_of(new), Version.parse(version))
+def refused_without_reboot(old: str, new: str, version: str) -> tuple[str, ...]:
+    """The fields whose change this version of Talos refuses without a reboot."""
+    return reboot.refused_without_reboot(documents_of(old), documents_of(new), Version.parse(version))
 
 
 def difference(old: str, new: str) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from talosmith.desired.config.reboot_rules import FREE
+from talosmith.model.versions import Version
 from talosmith_lab import lifecycle, sequences
-from talosmith_lab.change import difference, needs_reboot
-from talosmith_lab.checks import Invalid, check
+from talosmith_lab.change import difference, refused_without_reboot
+from talosmith_lab.checks import Invalid, check, loaded
 from talosmith_lab.clock import Key
 from talosmith_lab.machine import Machine
+from talosmith_lab.nodeconfig import read
 from talosmith_lab.world import World
 
 Mode = Literal["REBOOT", "AUTO", "NO_REBOOT", "STAGED", "TRY"]
@@ -25,6 +28,10 @@ class Busy(Exception):
     """Not at this moment."""
 
 
+class Unsupported(Exception):
+    """This version of Talos has no such mode."""
+
+
 @dataclass(frozen=True, slots=True)
 class Applied:
     mode: Mode
@@ -35,7 +42,7 @@ class Applied:
 def apply(
     world: World, machine: Machine, text: str, mode: Mode, *, dry_run: bool = False, try_seconds: float = 60.0
 ) -> Applied:
-    """Raises `Invalid` or `Busy`."""
+    """Raises `Invalid`, `Busy` or `Unsupported`."""
     run = machine.run
     if run is None:
         raise Busy("the machine is off")
@@ -45,20 +52,26 @@ def apply(
             "next reboot"
         )
     in_maintenance = world.config(machine) is None
-    if mode != "TRY" and not dry_run:
+    reboots = Version.parse(run.version).line < FREE  # Talos up to 1.13 reboots by itself where a change needs it
+    if mode != "TRY" and reboots:
         _keep_trying(world, machine)
-    new, warnings = check(machine, run.version, text)
-    if not in_maintenance and not new.complete:
+    loaded(text, run.version)
+    if not in_maintenance and not read(text).complete:
         raise Invalid(
             "the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine "
             "config instead?"
         )
+    if mode == "REBOOT" and not in_maintenance and not reboots:
+        raise Unsupported("the REBOOT mode is not supported, please use AUTO or NO_REBOOT modes instead")
+    new, warnings = check(machine, run.version, text)
     mode, why = _mode(world, machine, text, mode, in_maintenance)
     if dry_run:
         current = world.texts[run.config] if run.config else ""
         changes = difference(current, text) or "No changes."
         summary = f"Dry run summary:\n{_DETAILS[mode]} (skipped in dry-run).\nConfig diff:\n\n{changes}"
         return Applied(mode, summary)
+    if mode != "TRY":
+        _keep_trying(world, machine)
     _put(world, machine, text, mode, try_seconds)
     details = _DETAILS[mode] + why
     if mode == "TRY":
@@ -99,7 +112,7 @@ def _mode(world: World, machine: Machine, text: str, mode: Mode, in_maintenance:
     run = machine.run
     assert run is not None  # noqa: S101
     asked = mode in ("AUTO", "NO_REBOOT", "TRY")
-    fields = needs_reboot(world.texts[run.config], text, run.version) if asked else ()
+    fields = refused_without_reboot(world.texts[run.config], text, run.version) if asked else ()
     why = f"this config change can't be applied in immediate mode\ndiff: {', '.join(fields)}" if fields else ""
     if mode == "AUTO":
         return ("REBOOT", f": {why}") if why else ("NO_REBOOT", "")

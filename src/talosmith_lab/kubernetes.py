@@ -90,8 +90,14 @@ def _register(world: World, machine: Machine, key: str) -> None:
 
 
 def has_network(world: World, machine: Machine, config: NodeConfig) -> bool:
-    """Whether pods can have a network: Talos brings one, unless its config says that another tool will."""
-    return config.cni != "none" or machine.name in world.networked
+    """Whether pods can have a network: Talos brings one, unless the configs say that another tool will.
+
+    In the form of 1.14, the configs of workers do not tell: control planes apply the CNI for all.
+    """
+    if config.cni != "none" or machine.name in world.networked:
+        return True
+    planes = (world.config(one) for one in world.control_planes(config.cluster_id))
+    return any(one is not None and one.cni != "none" for one in planes)
 
 
 def api_runs(world: World, machine: Machine) -> bool:

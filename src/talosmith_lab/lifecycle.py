@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from talosmith_lab import joining, services
+from talosmith_lab import joining, services, unattended
 from talosmith_lab.checks import Invalid, check
 from talosmith_lab.disks import find_install_disk
 from talosmith_lab.etcd import EtcdError
+from talosmith_lab.installing import pulled_version
 from talosmith_lab.machine import Machine, Run, Slot, System
 from talosmith_lab.sequences import SequenceFailed, action, begin
-from talosmith_lab.versions import line_of, refusal, version_in
+from talosmith_lab.versions import line_of
 from talosmith_lab.world import World
 
-NO_SPACE = "no space left on device"
 _EPHEMERAL = ("kubelet", "etcd", "trustd", "cri")
 
 
@@ -112,12 +112,21 @@ def _found(world: World, machine: Machine) -> str:
 
 def go_on_with_config(world: World, machine: Machine) -> None:
     """A whole config is there: install what is not, else boot."""
-    assert machine.run is not None  # noqa: S101
-    machine.run.certificate = False
-    begin(world, machine, "boot" if machine.system is not None else "install")
-    if machine.system is not None:
-        config = world.config(machine)
-        services.add(world, machine, *(services.of_role(config) if config else ()))
+    run, config = machine.run, world.config(machine)
+    assert run is not None and config is not None  # noqa: S101
+    run.certificate = False
+    if machine.system is None:
+        if config.install is not None and config.install.unattended:
+            unattended.start(world, machine)
+        else:
+            begin(world, machine, "install")
+        return
+    if config.install is not None and config.install.unattended:
+        run.installing = "installed"
+    if machine.system.volumes is None:
+        machine.system.volumes = list(config.volumes)
+    begin(world, machine, "boot")
+    services.add(world, machine, *services.of_role(config))
 
 
 @action
@@ -127,15 +136,21 @@ def install(world: World, machine: Machine, arguments: Mapping[str, Any]) -> Non
         machine.system.staged_image = ""
         write_slot(world, machine, arguments["image"])
         return
-    if config is None or machine.run is None:
+    if config is None or config.install is None or machine.run is None:
         raise SequenceFailed("there is no config to install with")
-    disk = find_install_disk(machine.disks, config.install)
+    disk = find_install_disk(machine.disks, config.install.match)
     if disk is None:
-        raise SequenceFailed(f"install disk {config.install.get('disk') or 'of the selector'} does not exist")
-    version = _pulled(world, machine, config.install.get("image") or f"installer:{machine.run.version}")
-    slot = Slot(version, str(config.install.get("image") or ""))
+        raise SequenceFailed(f"no disk for {config.install.match} exists")
+    version = pulled_version(world, machine, config.install.image or f"installer:{machine.run.version}")
+    slot = Slot(version, config.install.image)
     machine.system = System(device=disk.device, slots={"A": slot}, default="A", config=machine.run.config)
     world.touch(machine)
+
+
+@action
+def boot_installed(world: World, machine: Machine, arguments: Mapping[str, Any]) -> None:
+    """Talos is on its disk now, and boots on without a reboot."""
+    go_on_with_config(world, machine)
 
 
 @action
@@ -148,28 +163,13 @@ def write_slot(world: World, machine: Machine, image: str) -> None:
     system, run = machine.system, machine.run
     if system is None or run is None:
         raise SequenceFailed("Talos is not installed")
-    version = _pulled(world, machine, image)
+    version = pulled_version(world, machine, image)
     used = run.slot or system.default
     free = "B" if used == "A" else "A"
     system.slots[free] = Slot(version, image)
     system.default, system.fallback = free, used
     world.kernel(machine, f"[talos] installed {version} into {free}")
     world.touch(machine)
-
-
-def _pulled(world: World, machine: Machine, image: str) -> str:
-    """The version in an installer image that could be pulled and that runs here."""
-    if world.active("full-disk", machine.name):
-        raise SequenceFailed(f"failed to pull image {image!r}: {NO_SPACE}")
-    try:
-        version = version_in(image)
-    except ValueError as error:
-        raise SequenceFailed(f"failed to pull image: {error}") from None
-    assert machine.run is not None  # noqa: S101
-    why = refusal(version, machine.run.version)
-    if why:
-        raise SequenceFailed(f"pre-flight check failed: {why}")
-    return version
 
 
 @action
@@ -216,8 +216,11 @@ def leave_etcd(world: World, machine: Machine, arguments: Mapping[str, Any]) -> 
 @action
 def wipe(world: World, machine: Machine, arguments: Mapping[str, Any]) -> None:
     partitions = arguments.get("partitions") or []
-    if arguments.get("system") or "EPHEMERAL" in partitions:
+    volumes = machine.system.volumes or [] if machine.system is not None else []
+    if arguments.get("system") or ("ETCD" if "ETCD" in volumes else "EPHEMERAL") in partitions:
         joining.forget(world, machine)
+    if machine.system is not None and "EPHEMERAL" in partitions:
+        machine.system.volumes = [one for one in volumes if one not in partitions] or None
     if machine.system is not None and "STATE" in partitions:
         machine.system.config = ""
     if machine.system is not None and "META" in partitions:

@@ -15,6 +15,7 @@ Stage = Literal[
 ServiceState = Literal[
     "Initialized", "Preparing", "Waiting", "Starting", "Running", "Stopping", "Finished", "Failed", "Skipped"
 ]
+InstallPhase = Literal["", "pending", "installing", "waiting-for-reboot", "installed", "failed"]
 Platform = Literal["metal", "nocloud"]
 GIB = 1024**3
 
@@ -59,6 +60,7 @@ class System:
     fallback: str = ""  # the slot that boots instead if the default one fails; empty once that has come up
     config: str = ""  # on STATE: the digest of the config
     etcd: EtcdData | None = None  # on EPHEMERAL
+    volumes: list[str] | None = None  # system volumes with partitions of their own; None: not created yet
     staged_image: str = ""  # on META: installed at the next boot
     meta: dict[str, str] = field(default_factory=dict)
 
@@ -113,6 +115,8 @@ class Run:
     ready: bool = False
     unmet: list[tuple[str, str]] = field(default_factory=list)
     reboot_pending: bool = False  # a config that needs a reboot was taken; no other is until then
+    installing: InstallPhase = ""  # by a document; empty: the config has none
+    install_error: str = ""
     recovery: str = ""  # digest of an uploaded snapshot
     images: list[str] = field(default_factory=list)
 

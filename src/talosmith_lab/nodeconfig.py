@@ -1,8 +1,11 @@
-"""What a simulated node reads out of its machine config."""
+"""What a simulated node reads out of its machine config, in whichever form that is written.
+
+What v1alpha1 fields and documents say alike is read by `meaning`, as the product reads it. Links and VIPs are read
+here: no other code asks for them.
+"""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,18 +14,23 @@ from functools import lru_cache
 from typing import Any
 
 from talosmith.desired.config.load import load
+from talosmith.desired.config.meaning import Meaning, meaning
 from talosmith.desired.config.schema.documents import Document
 from talosmith.desired.pki import CertificateAndKey
 from talosmith.model.secret import Secret
 
-_LINKS = ("LinkConfig", "BondConfig", "BridgeConfig", "VLANConfig", "DummyLinkConfig", "VRFConfig", "WireguardConfig")
+_LINKS = (
+    "LinkConfig", "BondConfig", "BridgeConfig", "VLANConfig", "DummyLinkConfig", "VethConfig", "VRFConfig",
+    "WireguardConfig",
+)  # fmt: skip
 _VIPS = ("Layer2VIPConfig", "HCloudVIPConfig")
-NODE_IMAGES = {
-    "kubelet": ("machine", "kubelet"),
-    "kube-apiserver": ("cluster", "apiServer"),
-    "kube-controller-manager": ("cluster", "controllerManager"),
-    "kube-scheduler": ("cluster", "scheduler"),
-}
+NODE_IMAGES = ("kubelet", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+SYSTEM_VOLUMES = ("ETCD", "CRI", "KUBELET", "LOG")  # on EPHEMERAL, unless a VolumeConfig gives them a partition
+# What the static pods of a control plane are made from.
+_COMPONENTS = (
+    "api_server", "authentication", "authorizers", "admission_control", "audit_policy", "controller_manager",
+    "scheduler", "etcd_encryption", "service_account", "kubernetes_ca", "aggregator_ca", "network", "cluster",
+)  # fmt: skip
 _NO_KEY = Secret("")
 
 
@@ -30,6 +38,16 @@ _NO_KEY = Secret("")
 class Address:
     link: str
     prefix: str  # 192.0.2.11/24
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """How Talos is to be installed."""
+
+    image: str
+    match: str  # an expression that selects the disk
+    unattended: bool  # by a document: the node boots meanwhile, where `machine.install` has a sequence of its own
+    reboot: bool  # afterwards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +70,8 @@ class NodeConfig:
     service_account_key: Secret = field(default=_NO_KEY, repr=False)
     addresses: tuple[Address, ...] = ()
     vips: tuple[str, ...] = ()
-    install: Mapping[str, Any] = field(default_factory=dict)
+    install: Install | None = None  # none: Talos installs nothing by itself
+    volumes: tuple[str, ...] = ()  # system volumes with partitions of their own
     images: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     nameservers: tuple[str, ...] = ()
@@ -62,6 +81,7 @@ class NodeConfig:
     proxy: bool = True
     core_dns: bool = True
     skip_node_registration: bool = False
+    sandbox: bool = False  # CRI and kubelet run apart from Talos
     component_version: str = ""  # of all that the control plane's static pods are made from
 
     @property
@@ -79,56 +99,84 @@ def documents_of(text: str) -> tuple[Document, ...]:
     return tuple(load(text))
 
 
+@lru_cache(maxsize=256)
+def meaning_of(text: str) -> Meaning:
+    """What a config says, whichever form it is written in; raises `ConfigError`."""
+    return meaning(documents_of(text))
+
+
 @lru_cache(maxsize=4096)
 def read(text: str) -> NodeConfig:
-    documents = documents_of(text)
+    documents, said = documents_of(text), meaning_of(text)
     main: Mapping[str, Any] = next((document for document in documents if "kind" not in document), {})
     others = [document for document in documents if "kind" in document]
-    machine, cluster = main.get("machine") or {}, main.get("cluster") or {}
-    network = machine.get("network") or {}
-    name, by_address = _hostname(network, machine, others)
-    discovery = cluster.get("discovery") or {}
-    service = (discovery.get("registries") or {}).get("service") or {}
+    network = (main.get("machine") or {}).get("network") or {}
+    complete = said.complete
     return NodeConfig(
-        complete=bool(machine and cluster),
-        role=_role(machine) if machine else "",
-        hostname=name,
-        hostname_by_address=by_address,
-        cluster_id=cluster.get("id") or "",
-        cluster_name=cluster.get("clusterName") or "",
-        endpoint=(cluster.get("controlPlane") or {}).get("endpoint") or "",
-        authority=_pair(machine.get("ca")),
-        accepted=tuple(_pem(one.get("crt")) for one in machine.get("acceptedCAs") or ()),
-        cert_sans=tuple(machine.get("certSANs") or ()),
-        kubernetes_authority=_pair(cluster.get("ca")),
-        kubernetes_accepted=tuple(_pem(one.get("crt")) for one in cluster.get("acceptedCAs") or ()),
-        api_sans=tuple((cluster.get("apiServer") or {}).get("certSANs") or ()),
-        service_account_key=Secret(_pem((cluster.get("serviceAccount") or {}).get("key"))),
+        complete=complete,
+        role=said.role if complete else "",
+        hostname=said.hostname,
+        hostname_by_address=not said.hostname and said.hostname_auto != "stable",
+        cluster_id=said.cluster_id,
+        cluster_name=said.cluster_name,
+        endpoint=said.endpoint,
+        authority=pair_of(said.os_ca),
+        accepted=said.os_accepted_cas,
+        cert_sans=said.cert_sans,
+        kubernetes_authority=pair_of(said.kubernetes_ca),
+        kubernetes_accepted=said.kubernetes_accepted_cas,
+        api_sans=said.api_server_sans,
+        service_account_key=Secret(said.service_account_key),
         addresses=tuple(_addresses(network, others)),
         vips=tuple(_vips(network, others)),
-        install=machine.get("install") or {},
-        images=_images(main),
-        labels=machine.get("nodeLabels") or {},
-        nameservers=tuple(_nameservers(network, others)),
-        time_servers=tuple(_time_servers(machine, others)),
-        discovery=bool(discovery.get("enabled")) and not service.get("disabled"),
-        cni=((cluster.get("network") or {}).get("cni") or {}).get("name") or "flannel",
-        proxy=not (cluster.get("proxy") or {}).get("disabled"),
-        core_dns=not (cluster.get("coreDNS") or {}).get("disabled"),
-        skip_node_registration=bool((machine.get("kubelet") or {}).get("skipNodeRegistration")),
-        component_version=digest_of(json.dumps(cluster, sort_keys=True, default=str))[:8],
+        install=_install(said, others),
+        volumes=tuple(_volumes(others)),
+        images={name: said.images[name] for name in NODE_IMAGES if name in said.images},
+        labels=said.labels,
+        nameservers=said.nameservers or ("1.1.1.1", "8.8.8.8"),
+        time_servers=said.time_servers or ("time.cloudflare.com",),
+        discovery=said.discovery,
+        cni=said.cni,
+        proxy=said.proxy_enabled,
+        core_dns=said.core_dns_enabled,
+        skip_node_registration=said.skip_node_registration,
+        sandbox=any(one["kind"] == "SecurityProfileConfig" and one.get("workloadIsolation") for one in others),
+        component_version=_component_version(said) if complete and said.is_controlplane else "",
     )
 
 
-def _role(machine: Mapping[str, Any]) -> str:
-    return "controlplane" if machine.get("type") in ("controlplane", "init") else "worker"
+def pair_of(value: Mapping[str, str] | None) -> CertificateAndKey | None:
+    """A certificate with its key, as `meaning` has them."""
+    return CertificateAndKey(value["cert"], Secret(value["key"])) if value and value["cert"] else None
 
 
-def _hostname(network: Mapping[str, Any], machine: Mapping[str, Any], others: Sequence[Document]) -> tuple[str, bool]:
-    document = next((one for one in others if one["kind"] == "HostnameConfig"), {})
-    name = document.get("hostname") or network.get("hostname") or ""
-    stable = document.get("auto") == "stable" or bool((machine.get("features") or {}).get("stableHostname"))
-    return name, not name and not stable
+def _component_version(said: Meaning) -> str:
+    sections = {name: said.section(name) for name in _COMPONENTS}
+    return digest_of(json.dumps(sections, sort_keys=True, default=str))[:8]
+
+
+def _install(said: Meaning, others: Sequence[Document]) -> Install | None:
+    given = said.install
+    if given is None:
+        return None
+    unattended = any(one["kind"] == "UnattendedInstallConfig" for one in others)
+    reboot = given["reboot"]
+    return Install(
+        given["image"],
+        given["match"],
+        unattended,
+        bool(given["image"]) if reboot is None and unattended else reboot is not False,
+    )
+
+
+def _volumes(others: Sequence[Document]) -> Iterator[str]:
+    for one in others:
+        if one["kind"] == "VolumeConfig" and one.get("name") in SYSTEM_VOLUMES:
+            asked = one.get("provisioning") or {}
+            if (asked.get("diskSelector") or {}).get("match") or any(
+                asked.get(key) not in (None, "") for key in ("grow", "minSize", "maxSize")
+            ):
+                yield str(one["name"])
 
 
 def _addresses(network: Mapping[str, Any], others: Sequence[Document]) -> Iterator[Address]:
@@ -153,33 +201,3 @@ def _vips(network: Mapping[str, Any], others: Sequence[Document]) -> Iterator[st
         for part in (interface, *(interface.get("vlans") or ())):
             if (part.get("vip") or {}).get("ip"):
                 yield str(part["vip"]["ip"])
-
-
-def _images(main: Mapping[str, Any]) -> dict[str, str]:
-    found = {
-        name: ((main.get(section) or {}).get(part) or {}).get("image") or ""
-        for name, (section, part) in NODE_IMAGES.items()
-    }
-    return {name: image for name, image in found.items() if image}
-
-
-def _nameservers(network: Mapping[str, Any], others: Sequence[Document]) -> list[str]:
-    document = next((one for one in others if one["kind"] == "ResolverConfig"), {})
-    given = [str(one.get("address")) for one in document.get("nameservers") or ()]
-    return given or [str(one) for one in network.get("nameservers") or ()] or ["1.1.1.1", "8.8.8.8"]
-
-
-def _time_servers(machine: Mapping[str, Any], others: Sequence[Document]) -> list[str]:
-    document = next((one for one in others if one["kind"] == "TimeSyncConfig"), {})
-    given = (document.get("ntp") or {}).get("servers") or (machine.get("time") or {}).get("servers")
-    return [str(one) for one in given or ["time.cloudflare.com"]]
-
-
-def _pair(value: Mapping[str, Any] | None) -> CertificateAndKey | None:
-    if not value or not value.get("crt"):
-        return None
-    return CertificateAndKey(_pem(value["crt"]), Secret(_pem(value.get("key") or "")))
-
-
-def _pem(value: str | None) -> str:
-    return base64.b64decode(value or "").decode()

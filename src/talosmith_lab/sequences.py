@@ -38,9 +38,12 @@ _STOP_FOR_GOOD = (Step("cleanup", "stopAllPods", ("stop", "poweroff")), *_STOP[1
 _REBOOT = Step("reboot", "reboot", ("kexec",), act="restart")
 _UPGRADE = Step("upgrade", "upgrade", ("pull", "install"), act="upgrade")
 _DRAIN = Step("drain", "cordonAndDrainNode", when="drain")
+UNATTENDED = "unattended-install"  # a controller's work, not a sequence of Talos: nothing is told of it
+_SILENT = ("power", UNATTENDED)
 
 SEQUENCES: Mapping[str, tuple[Step, ...]] = {
     "power": (Step(waits=("firmware",), act="start_kernel"),),
+    UNATTENDED: (Step(waits=("pull", "install"), act="install_unattended"), Step(act="boot_installed")),
     "initialize": (
         Step("systemRequirements", "enforceKSPPRequirements", ("kernel",)),
         Step("earlyServices", "startMachined", act="start_early"),
@@ -114,7 +117,7 @@ def begin(world: World, machine: Machine, name: str, actor: str = "", **argument
     world.timeline.cancel(Key(machine.name, "sequence"))
     machine.run.sequence = Sequence(name=name, actor=actor, arguments=arguments)
     machine.run.stage = STAGES.get(name, machine.run.stage)
-    if name != "power":
+    if name not in _SILENT:
         _tell(world, machine, machine.run.sequence, "START")
     world.touch(machine)
 
@@ -195,7 +198,7 @@ def _tell(world: World, machine: Machine, sequence: Sequence, act: str, error: t
     payload: dict[str, Any] = {"sequence": sequence.name, "action": act}
     if error:
         payload["error"] = {"code": error[0], "message": error[1]}
-    if sequence.name != "power":
+    if sequence.name not in _SILENT:
         world.event(machine, "SequenceEvent", payload, sequence.actor)
         world.kernel(machine, f"[talos] {sequence.name} sequence: {'done' if act == 'STOP' else act.lower()}")
 

@@ -39,6 +39,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     ETCD: Definition(("cri",), wait="image", needs_time=True),
     "kubelet": Definition(("cri",), wait="kubelet", needs_time=True),
     "machined": Definition(),
+    "sandboxd": Definition(),
     "syslogd": Definition(),
     "trustd": Definition(("containerd",), needs_certificate=True),
     "udevd": Definition(),
@@ -47,7 +48,8 @@ DEFINITIONS: Mapping[str, Definition] = {
 
 def of_role(config: NodeConfig) -> tuple[str, ...]:
     """What a configured node runs besides the early ones."""
-    return ("cri", ETCD, "kubelet", "trustd") if config.is_controlplane else ("cri", "kubelet")
+    first = ("sandboxd", "cri") if config.sandbox else ("cri",)
+    return (*first, ETCD, "kubelet", "trustd") if config.is_controlplane else (*first, "kubelet")
 
 
 def add(world: World, machine: Machine, *names: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from talosmith_lab import configure, joining, kubernetes, quorum, sequences, services, vip
+from talosmith_lab import configure, joining, kubernetes, quorum, sequences, services, unattended, vip
 from talosmith_lab.clock import Key, ManualClock
 from talosmith_lab.kube.controllers import turns
 from talosmith_lab.machine import Machine
@@ -128,6 +128,7 @@ def _settle_machine(world: World, machine: Machine) -> None:
     joining.settle(world, machine)
     kubernetes.settle(world, machine)
     configure.settle(world, machine)
+    unattended.settle(world, machine)
     sequences.settle(world, machine)
     _readiness(world, machine)
 

@@ -12,17 +12,18 @@ class Line:
     etcd: str
     containerd: str
     kernel: str
-    oldest_host: tuple[int, int]  # its installer runs on Talos of this line and later …
-    too_new_host: tuple[int, int]  # … and before this
+    core_dns: str = "v1.14.6"
+    flannel: str = "0.28.8"
 
 
 LINES: dict[tuple[int, int], Line] = {
-    (1, 8): Line("3.5.17", "2.0.0", "6.6.64", (1, 5), (1, 10)),
-    (1, 9): Line("3.5.21", "2.0.5", "6.12.25", (1, 8), (1, 11)),
-    (1, 10): Line("3.5.26", "2.0.7", "6.12.63", (1, 8), (1, 12)),
-    (1, 11): Line("3.6.5", "2.1.5", "6.12.62", (1, 9), (1, 13)),
-    (1, 12): Line("3.6.11", "2.2.5", "6.18.42", (1, 10), (1, 14)),
-    (1, 13): Line("3.6.12", "2.2.7", "6.18.44", (1, 11), (1, 15)),
+    (1, 8): Line("3.5.17", "2.0.0", "6.6.64"),
+    (1, 9): Line("3.5.21", "2.0.5", "6.12.25"),
+    (1, 10): Line("3.5.26", "2.0.7", "6.12.63"),
+    (1, 11): Line("3.6.5", "2.1.5", "6.12.62"),
+    (1, 12): Line("3.6.11", "2.2.5", "6.18.42"),
+    (1, 13): Line("3.6.12", "2.2.7", "6.18.44"),
+    (1, 14): Line("3.7.1", "2.3.4", "6.18.48", "v1.14.7", "0.28.9"),
 }
 _NEWEST = LINES[max(LINES)]
 
@@ -42,8 +43,8 @@ def version_in(image: str) -> str:
 
 def refusal(target: str, host: str) -> str:
     """Why the installer of the target version does not run on a host; empty if it does."""
-    line, running = line_of(target), Version.parse(host).line
-    if line.oldest_host <= running < line.too_new_host:
+    line, running = TALOS_LINES.get(Version.parse(target).line), Version.parse(host).line
+    if line is None or line.oldest_host <= running <= line.newest_host:
         return ""
     bound = f"older than {_text(line.oldest_host)}" if running < line.oldest_host else "too new"
     return f"host version {host} is {bound} to install {target}"

@@ -16,12 +16,12 @@ from talosmith.desired.bundle import Bundle
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.generate import Options, generate
 from talosmith.desired.config.patch.apply import apply_patches, patch_from_value
+from talosmith.desired.config.schema.contracts import contract_for
 from talosmith.talos import AlreadyExists, EtcdMember, MaintenanceClient, TalosClient, TalosNode
 from tests.loopback import free_network
-from tests.real.talos.machine_config import controlplane_patch, of_its_own, patch
+from tests.real.talos.machine_config import controlplane_patches, of_its_own, patches
 from tests.real.talos.patience import configured, done, eventually, refused
-
-TALOS, KUBERNETES = "v1.13.9", "v1.36.3"
+from tests.real.talos.releases import BEFORE, NEWEST, RELEASES, Release
 
 Ability = Literal["a reset leaves etcd", "a reset wipes the disk"]
 
@@ -47,6 +47,7 @@ class World:
     make: Callable[[int], list[Machine]]
     patches: list[dict[str, Any]]
     bundle: Bundle
+    release: Release  # that its machines run
     machines: list[Machine] = field(default_factory=list)
 
     async def fresh(self, count: int = 1) -> list[Machine]:
@@ -63,10 +64,23 @@ class World:
         return made
 
     def config(self, machine: Machine, *extra: dict[str, Any], role: Any = "controlplane") -> str:
-        options = Options("contract", f"https://{self.machines[0].address}:6443", KUBERNETES, f"installer:{TALOS}")
+        options = Options(
+            "contract",
+            f"https://{self.machines[0].address}:6443",
+            self.release.kubernetes,
+            f"installer:{self.release.talos}",
+            contract=contract_for(self.release.talos),
+            install_disk="/dev/vda",
+        )
         hostname = {"apiVersion": "v1alpha1", "kind": "HostnameConfig", "auto": "off", "hostname": machine.name}
-        patches = [patch_from_value(value, "contract") for value in (*self.patches, hostname, *extra)]
-        return emit(apply_patches(generate(role, options, self.bundle), patches))
+        given = [patch_from_value(value, "contract") for value in (*self.patches, hostname, *extra)]
+        return emit(apply_patches(generate(role, options, self.bundle), given))
+
+    def labels(self, **labels: str) -> dict[str, Any]:
+        """A config patch with labels of the Node object, in the form of the machines' Talos."""
+        if self.release.is_split:
+            return {"apiVersion": "v1alpha1", "kind": "KubeNodeConfig", "labels": labels}
+        return {"machine": {"nodeLabels": labels}}
 
     def client(self, *roles: str) -> TalosClient:
         return TalosClient.from_bundle(self.bundle, roles=roles or ("os:admin",))
@@ -99,20 +113,29 @@ async def joined(node: TalosNode, count: int, *, local: bool = False) -> tuple[E
     return members
 
 
-@pytest.fixture(params=["lab", "real"])
+_WORLDS = [*(f"lab-{line}" for line in RELEASES), f"real-{NEWEST.line}"]
+
+# Real nodes of the Talos before, too: for what its nodes answer otherwise, because real nodes take their time.
+every_release = pytest.mark.parametrize("world", [*_WORLDS, f"real-{BEFORE.line}"], indirect=True)
+
+
+@pytest.fixture(params=_WORLDS)
 async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
     bundle = of_its_own(request.getfixturevalue("bundle"))
-    if request.param == "real":
+    name, _, line = request.param.partition("-")
+    release = RELEASES[line]
+    if name == "real":
         lab = request.getfixturevalue("talos_lab")
         nodes = request.getfixturevalue("talos_nodes")
 
         def real(count: int) -> list[Machine]:
             return [
                 Machine(node.name, node.address, node.cut_power, node.start, lambda node=node: node.running)
-                for node in nodes(count)
+                for node in nodes(count, release)
             ]
 
-        yield World("real", frozenset(), real, [patch(lab), controlplane_patch(lab)], bundle)
+        given = [*patches(lab, release), *controlplane_patches(lab, release)]
+        yield World("real", frozenset(), real, given, bundle, release)
         return
     from talosmith_lab.server.lab import LabOptions, LabServer
 
@@ -124,7 +147,7 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
             made = []
             for _ in range(count):
                 name = f"m-{len(control.list_machines()) + 1}"
-                control.create(name)
+                control.create(name, version=release.talos)
                 address = control.list_machines(name)[0]["address"]
                 made.append(
                     Machine(
@@ -138,7 +161,7 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
             return made
 
         abilities: frozenset[Ability] = frozenset(("a reset leaves etcd", "a reset wipes the disk"))
-        yield World("lab", abilities, simulated, [{"machine": {"install": {"disk": "/dev/vda"}}}], bundle)
+        yield World("lab", abilities, simulated, [], bundle, release)
 
 
 @pytest.fixture(scope="session")
@@ -155,6 +178,7 @@ __all__ = [
     "bundle",
     "done",
     "eventually",
+    "every_release",
     "joined",
     "refused",
     "world",

@@ -23,6 +23,7 @@ TESTED = {  # where the commands of a page are run
     "docs/howto/aws.md": "tests/lab/aws/test_aws_howto.py",
     "docs/howto/libvirt.md": "tests/real/libvirt/test_libvirt_up.py",
     "docs/howto/metal.md": "test_metal_page",
+    "docs/howto/migrate-config.md": "test_migration_page",
     "docs/howto/proxmox.md": "tests/real/proxmox/test_proxmox_howto.py",
     "docs/howto/troubleshooting.md": "test_troubleshooting_page",
     "docs/promises.md": "tests/unit/test_promises.py",
@@ -74,6 +75,16 @@ def test_addons_page(reader: Reader) -> None:
     assert "add-ons are ready" in shown["talosmith up -i demo"]
     assert "in sync" in shown["talosmith addons list -i demo"]
     assert "no difference" in shown["talosmith addons diff -i demo"]
+
+
+def test_migration_page(reader: Reader) -> None:
+    shown = follow(
+        reader, "docs/howto/migrate-config.md", {}, pending=("talosmith config migrate -i home --explain",)
+    )
+    assert "both forms mean the same" in shown["talosmith config migrate -i home --explain"]
+    written = (reader.folder / "home/patches/global/all.yaml").read_text(encoding="utf-8")
+    assert "kind: KubeletConfig" in written and "# noisy" in written
+    assert (reader.folder / "home/patches/controlplane/all.yaml").is_file()
 
 
 @pytest.mark.real  # for its time: it needs nothing

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from talosmith_lab.server.lab import LabOptions, LabServer
-from tests.lab.lab_worlds import Configs, Lab
+from tests.lab.lab_worlds import OLD, Configs, Lab
 from tests.loopback import free_network
 
 
@@ -20,6 +21,12 @@ def configs() -> Configs:
 @pytest.fixture
 def lab(configs: Configs) -> Lab:
     return Lab(configs)
+
+
+@pytest.fixture
+def old_lab(configs: Configs) -> Lab:
+    """One of machines that run Talos 1.13, with configs in its form."""
+    return Lab(replace(configs, talos=OLD))
 
 
 @pytest.fixture

@@ -10,7 +10,9 @@ from talosmith.desired import pki
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.config.emit import emit
 from talosmith.desired.config.generate import Options, generate
+from talosmith.desired.config.schema.contracts import CONTRACTS
 from talosmith.model.secret import Secret
+from talosmith.model.versions import RECOMMENDED, TALOS_LINES, Version
 from talosmith.providers.lab.process import PaceName
 from talosmith_lab import configure, hardware, joining, lifecycle, settle
 from talosmith_lab.clock import ManualClock
@@ -19,13 +21,15 @@ from talosmith_lab.machine import Machine
 from talosmith_lab.world import World
 
 VIP = "127.77.0.5"
+NEW, OLD = RECOMMENDED.latest, "v1.13.9"
+INSTALLER = f"factory.talos.dev/metal-installer/{'3' * 64}"
 
 
 def quick_bundle() -> Bundle:
     """Secrets of a cluster, with a smaller service account key: the size Talos takes needs seconds."""
     return Bundle(
-        cluster_id=pki.to_base64("c" * 30),
-        cluster_secret=Secret(pki.to_base64("s" * 30)),
+        cluster_id=pki.to_base64("c" * 32),
+        cluster_secret=Secret(pki.to_base64("s" * 32)),
         bootstrap_token=Secret("abcdef.0123456789abcdef"),
         trustd_token=Secret("fedcba.fedcba9876543210"),
         etcd=pki.new_authority("etcd", pki.KeyKind.ECDSA_P256),
@@ -33,7 +37,7 @@ def quick_bundle() -> Bundle:
         k8s_aggregator=pki.new_authority("", pki.KeyKind.ECDSA_P256),
         k8s_service_account=pki.write_key(rsa.generate_private_key(public_exponent=65537, key_size=2048)),
         os=pki.new_authority("talos", pki.KeyKind.ED25519),
-        secretbox_encryption_secret=Secret(pki.to_base64("b" * 24)),
+        secretbox_encryption_secret=Secret(pki.to_base64("b" * 32)),
     )
 
 
@@ -44,13 +48,16 @@ class Configs:
     bundle: Bundle = field(default_factory=quick_bundle)
     name: str = "tested"
     vip: str = VIP
+    talos: str = RECOMMENDED.latest
 
     def text(self, role: str, hostname: str, *more: str, **changes: object) -> str:
+        line = Version.parse(self.talos).line
         options = Options(
             cluster_name=self.name,
             endpoint=f"https://{self.vip}:6443",
-            kubernetes_version="1.36.3",
-            install_image="ghcr.io/siderolabs/installer:v1.13.9",
+            kubernetes_version=TALOS_LINES[line].kubernetes.removeprefix("v"),
+            install_image=f"{INSTALLER}:{self.talos}",
+            contract=CONTRACTS[line],
             install_disk="/dev/vda",
             **changes,  # type: ignore[arg-type]
         )
@@ -78,7 +85,8 @@ class Lab:
 
     def create(self, *names: str, **hardware_of: object) -> list[Machine]:
         """Machines that are on, as far as they come by themselves."""
-        made = [hardware.create(self.world, name, **hardware_of) for name in names]  # type: ignore[arg-type]
+        given = {"version": self.configs.talos, **hardware_of}
+        made = [hardware.create(self.world, name, **given) for name in names]  # type: ignore[arg-type]
         for machine in made:
             lifecycle.power_on(self.world, machine)
         self.run()

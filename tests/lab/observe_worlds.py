@@ -28,8 +28,8 @@ from tests.lab.lab_worlds import quick_bundle
 PATIENCE = 120.0  # seconds: for what comes soon, but not on a busy machine
 INVENTORY = """\
 cluster_name: {name}
-talos_version: v1.13.9
-kubernetes_version: v1.36.3
+talos_version: v1.14.1
+kubernetes_version: v1.37.1
 lab: {{}}
 network: {{node_cidr: {network}}}
 controlplane: {controlplanes}

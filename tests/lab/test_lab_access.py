@@ -18,16 +18,17 @@ from talosmith.talos.proto import machine_pb2 as pb
 from talosmith_lab.server.lab import LabServer
 from tests.lab.lab_clients import DEADLINE, Client, insecure, secure, with_roles, with_usages
 from tests.lab.lab_servers import address, cluster, refused, settled, waits
-from tests.lab.lab_worlds import Configs
+from tests.lab.lab_worlds import INSTALLER as FACTORY
+from tests.lab.lab_worlds import NEW, Configs
 
-INSTALLER = "ghcr.io/siderolabs/installer:v1.13.8"
+INSTALLER = f"{FACTORY}:v1.13.8"
 
 
 async def test_anybody_may_look_in_maintenance_mode_and_do_one_thing(server: LabServer, configs: Configs) -> None:
     server.control.create("w-1")
     await settled(server, lambda: waits(server, "w-1"))
     async with Client(address(server, "w-1"), insecure()) as node:
-        assert (await node.machine.Version(Empty(), timeout=DEADLINE)).messages[0].version.tag == "v1.13.9"
+        assert (await node.machine.Version(Empty(), timeout=DEADLINE)).messages[0].version.tag == NEW
         assert (await node.storage.Disks(Empty(), timeout=DEADLINE)).messages[0].disks
         denied = Status.PERMISSION_DENIED
         await refused(node.machine.Reboot(pb.RebootRequest(), timeout=DEADLINE), denied)

@@ -10,7 +10,7 @@ from talosmith_lab import joining, lifecycle, sequences, settle
 from talosmith_lab.faults import Fault, strikes
 from talosmith_lab.machine import Machine
 from talosmith_lab.naming import addresses
-from tests.lab.lab_worlds import Configs, Lab
+from tests.lab.lab_worlds import INSTALLER, NEW, Configs, Lab
 
 
 def add(lab: Lab, kind: str, *machines: str, **details: object) -> Fault:
@@ -126,12 +126,12 @@ def test_an_upgrade_that_does_not_come_up_falls_back(lab: Lab) -> None:
     add(lab, "rollback", "cp-1", times=1)
     sequences.request(lab.world, machine, "reboot")
     lab.run()
-    assert machine.run and machine.run.version == "v1.13.9"
+    assert machine.run and machine.run.version == NEW
     assert "f-0" in lab.world.faults, "an ordinary reboot does not use it up"
-    lifecycle.write_slot(lab.world, machine, "ghcr.io/siderolabs/installer:v1.13.8")
+    lifecycle.write_slot(lab.world, machine, f"{INSTALLER}:v1.13.8")
     sequences.request(lab.world, machine, "reboot")
     lab.run()
-    assert machine.run.version == "v1.13.9" and machine.run.ready
+    assert machine.run.version == NEW and machine.run.ready
     assert machine.system and machine.system.default == "A"
 
 
@@ -164,4 +164,4 @@ def test_nothing_is_installed_on_a_full_disk(lab: Lab, configs: Configs) -> None
     lab.cluster_of("cp-1")
     add(lab, "full-disk", "cp-1")
     with pytest.raises(sequences.SequenceFailed, match="no space left"):
-        lifecycle.write_slot(lab.world, lab.machine("cp-1"), "ghcr.io/siderolabs/installer:v1.13.8")
+        lifecycle.write_slot(lab.world, lab.machine("cp-1"), f"{INSTALLER}:v1.13.8")

@@ -9,9 +9,10 @@ from talosmith.talos.proto import machine_pb2 as pb
 from talosmith_lab.server.lab import LabServer
 from tests.lab.lab_clients import DEADLINE, Client, with_roles
 from tests.lab.lab_servers import address, cluster, ready, refused, settled
+from tests.lab.lab_worlds import INSTALLER as FACTORY
 from tests.lab.lab_worlds import Configs
 
-INSTALLER = "ghcr.io/siderolabs/installer:v1.13.8"
+INSTALLER = f"{FACTORY}:v1.13.8"
 
 
 async def test_a_watch_tells_of_each_change(server: LabServer, configs: Configs) -> None:
@@ -55,6 +56,33 @@ async def test_events_of_a_reboot_end_with_the_boot_and_begin_anew(server: LabSe
                     if status.stage == pb.MachineStatusEvent.RUNNING and status.status.ready:
                         await stream.cancel()
                         break
+
+
+async def test_who_knows_an_event_is_told_what_came_after_it_in_the_next_boot_too(
+    server: LabServer, configs: Configs
+) -> None:
+    """So `talosctl` 1.14 follows a reboot: it asks for what came after the last event that it has seen."""
+    await cluster(server, configs, "cp-1", "w-1")
+    async with Client(address(server, "cp-1"), with_roles(configs.bundle.os)) as node:
+        route = {"node": address(server, "w-1")}
+
+        async def told(request: pb.EventsRequest, until: str) -> list[str]:
+            found = []
+            async with node.machine.Events.open(timeout=DEADLINE, metadata=route) as stream:
+                await stream.send_message(request, end=True)
+                await stream.recv_message()  # the stream has begun
+                async for event in stream:
+                    found.append(event.id)
+                    if event.data.type_url.endswith(until):
+                        await stream.cancel()
+                        break
+            return found
+
+        first = await told(pb.EventsRequest(tail_events=-1), "machine.SequenceEvent")
+        await node.machine.Reboot(pb.RebootRequest(), metadata=route, timeout=DEADLINE)
+        await settled(server, lambda: server.world.machines["w-1"].boots == 3 and ready(server, "w-1"))
+        second = await told(pb.EventsRequest(tail_id=first[-1]), "machine.MachineStatusEvent")
+        assert second and min(second) > max(first)
 
 
 async def test_the_new_way_to_upgrade(server: LabServer, configs: Configs) -> None:

@@ -27,7 +27,7 @@ from talosmith.talos import MaintenanceClient, NotTrusted
 from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.contract.worlds import eventually
 from tests.lab.lab_servers import at_rest, settled
-from tests.lab.lab_worlds import Configs
+from tests.lab.lab_worlds import OLD, Configs
 from tests.lab.provider_harness import LabHarness
 from tests.loopback import free_network
 from tests.machine_specs import with_settings
@@ -37,8 +37,8 @@ pytestmark = pytest.mark.slow
 OWNER, TWIN = Owner("mine", "0123456789abcdef"), Owner("mine", "fedcba9876543210")
 INVENTORY = """\
 cluster_name: mine
-talos_version: v1.13.9
-kubernetes_version: v1.36.3
+talos_version: v1.14.1
+kubernetes_version: v1.37.1
 lab: {{clock: {clock}}}
 network: {{node_cidr: {network}}}
 controlplane: 1
@@ -89,7 +89,7 @@ async def test_a_lab_comes_with_the_first_machine_and_goes_with_the_last(cluster
     async with MaintenanceClient() as client:
         pinned = client.node(first.addresses[0], fingerprint=first.fingerprint)
         version = await eventually(pinned.version, bool)
-        assert version.tag == "v1.13.9"
+        assert version.tag == "v1.14.1"
         with pytest.raises(NotTrusted):
             client.node(first.addresses[0], fingerprint=second.fingerprint)
 
@@ -295,7 +295,7 @@ async def test_the_console_tells_how_the_machine_boots(harness: LabHarness) -> N
 
 
 async def test_a_seed_is_what_the_machine_configures_itself_with(harness: LabHarness, configs: Configs) -> None:
-    text = configs.text("controlplane", "cp-1")
+    text = replace(configs, talos=OLD).text("controlplane", "cp-1")  # the machine runs it, too
     await harness.provider().create(harness.spec("cp-1", "controlplane"), Secret(text))
     world = harness.server.world
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from talosmith_lab import configure, hardware, joining, lifecycle, sequences, settle
+from talosmith_lab.checks import Invalid
+from talosmith_lab.faults import Fault
 from talosmith_lab.machine import Machine
-from tests.lab.lab_worlds import Configs, Lab
+from talosmith_lab.resources import list_resources
+from tests.lab.lab_worlds import INSTALLER, NEW, OLD, Configs, Lab
 
 
 def services(machine: Machine) -> dict[str, str]:
@@ -17,7 +20,14 @@ def stage(machine: Machine) -> str:
     return machine.run.stage if machine.run else ""
 
 
-def test_from_power_on_to_running(lab: Lab) -> None:
+@pytest.mark.parametrize(
+    ("which", "version", "on_the_way"), [("lab", NEW, ["BOOTING", "REBOOTING"]), ("old_lab", OLD, ["INSTALLING"])]
+)
+def test_from_power_on_to_running(
+    request: pytest.FixtureRequest, which: str, version: str, on_the_way: list[str]
+) -> None:
+    """Talos 1.14 has no stage for an installation: a controller does it while the node boots."""
+    lab: Lab = request.getfixturevalue(which)
     (machine,) = lab.create("w-1")
     assert stage(machine) == "maintenance"
     assert machine.system is None
@@ -26,9 +36,9 @@ def test_from_power_on_to_running(lab: Lab) -> None:
     lab.configure("w-1")
     machine = lab.machine("w-1")
     assert stage(machine) == "running" and machine.run and machine.run.ready
-    assert machine.system and machine.system.device == "/dev/vda" and machine.system.slots["A"].version == "v1.13.9"
+    assert machine.system and machine.system.device == "/dev/vda" and machine.system.slots["A"].version == version
     assert machine.boots == 2  # once from the image, once from disk
-    assert lab.stages("w-1") == ["BOOTING", "MAINTENANCE", "INSTALLING", "BOOTING", "RUNNING"]
+    assert lab.stages("w-1") == ["BOOTING", "MAINTENANCE", *on_the_way, "BOOTING", "RUNNING"]
     assert set(services(machine).values()) == {"Running"}
 
 
@@ -75,14 +85,63 @@ def test_an_orderly_shutdown_stops_services_first(lab: Lab) -> None:
     assert tasks == ["cordonAndDrainNode", "stopAllPods", "stopServicesEphemeral", "stopAllServices", "shutdown"]
 
 
-def test_a_disk_that_is_not_there_ends_in_maintenance_mode_again(lab: Lab) -> None:
+def test_a_disk_that_is_not_there_ends_in_maintenance_mode_again_up_to_1_13(old_lab: Lab) -> None:
+    lab = old_lab
     (machine,) = lab.create("w-1")
     text = lab.configs.text("worker", "w-1").replace("/dev/vda", "/dev/sdz")
     configure.apply(lab.world, machine, text, "AUTO")
     lab.run()
     assert machine.run and machine.run.stage == "maintenance" and machine.system is None
     errors = [one for one in lab.events("w-1", "SequenceEvent") if "error" in one]
-    assert "install disk /dev/sdz does not exist" in str(errors)
+    assert '/dev/sdz" exists' in str(errors)
+
+
+def installation(lab: Lab, name: str) -> tuple[object, object]:
+    (found,) = list_resources(lab.world, lab.machine(name), "UnattendedInstallStatuses.runtime.talos.dev")
+    return found.spec.get("phase"), found.spec.get("error")
+
+
+def test_talos_1_14_waits_for_a_disk_that_is_not_there(lab: Lab) -> None:
+    (machine,) = lab.create("cp-1")
+    text = lab.configs.text("controlplane", "cp-1")
+    configure.apply(lab.world, machine, text.replace("/dev/vda", "/dev/sdz"), "AUTO")
+    lab.run()
+    assert stage(machine) == "booting" and machine.system is None and machine.boots == 1
+    assert installation(lab, "cp-1") == (None, "no disk matched the selector")  # the first phase is left out
+    with pytest.raises(joining.NotYet, match="bootstrap is not available yet"):
+        joining.bootstrap(lab.world, machine)
+    configure.apply(lab.world, machine, text, "AUTO")
+    lab.run()
+    assert machine.boots == 2 and machine.system is not None
+    assert installation(lab, "cp-1") == ("installed", None)
+
+
+def test_talos_1_14_tries_an_installation_again_that_failed(lab: Lab) -> None:
+    lab.world.faults["full"] = Fault(id="full", kind="full-disk")
+    lab.create("w-1")
+    lab.configure("w-1")
+    assert lab.machine("w-1").system is None
+    assert installation(lab, "w-1")[0] == "failed" and "no space left" in str(installation(lab, "w-1")[1])
+    del lab.world.faults["full"]
+    settle.resume(lab.world)
+    lab.run()
+    assert installation(lab, "w-1") == ("installed", None)
+
+
+def test_without_a_reboot_talos_1_14_goes_on_where_it_is(lab: Lab) -> None:
+    (machine,) = lab.create("w-1")
+    kind = "kind: UnattendedInstallConfig\n"
+    text = lab.configs.text("worker", "w-1").replace(kind, f"{kind}reboot: false\n")
+    configure.apply(lab.world, machine, text, "AUTO")
+    lab.run()
+    assert machine.boots == 1 and machine.system is not None and installation(lab, "w-1") == ("installed", None)
+    assert "sandboxd" in services(machine)
+
+
+def test_a_node_of_1_13_knows_nothing_of_unattended_installations(old_lab: Lab) -> None:
+    old_lab.create("w-1")
+    with pytest.raises(KeyError):
+        list_resources(old_lab.world, old_lab.machine("w-1"), "UnattendedInstallStatuses.runtime.talos.dev")
 
 
 def test_a_machine_that_comes_with_a_config_needs_nobody(lab: Lab) -> None:
@@ -104,20 +163,18 @@ def test_a_config_that_is_no_good_is_not_booted_with(lab: Lab) -> None:
 def test_upgrade_goes_to_the_other_slot_and_rollback_comes_back(lab: Lab) -> None:
     lab.cluster_of("cp-1")
     machine = lab.machine("cp-1")
-    lifecycle.write_slot(lab.world, machine, "ghcr.io/siderolabs/installer:v1.13.8")
-    assert machine.run and machine.run.version == "v1.13.9"  # until it boots
+    lifecycle.write_slot(lab.world, machine, f"{INSTALLER}:v1.13.8")
+    assert machine.run and machine.run.version == NEW  # until it boots
     sequences.request(lab.world, machine, "reboot")
     lab.run()
     assert machine.run.version == "v1.13.8" and machine.run.slot == "B"
     assert machine.system and machine.system.etcd and machine.run.ready  # the data is still there
-    assert machine.system.slots["A"].version == "v1.13.9"
+    assert machine.system.slots["A"].version == NEW
 
 
 def test_the_old_way_to_upgrade_reboots_by_itself(lab: Lab) -> None:
     lab.cluster_of("cp-1")
-    sequences.request(
-        lab.world, lab.machine("cp-1"), "upgrade", image="ghcr.io/siderolabs/installer:v1.13.8", drain=True
-    )
+    sequences.request(lab.world, lab.machine("cp-1"), "upgrade", image=f"{INSTALLER}:v1.13.8", drain=True)
     lab.run()
     assert lab.machine("cp-1").run.version == "v1.13.8"  # type: ignore[union-attr]
     assert "UPGRADING" in lab.stages("cp-1")
@@ -126,9 +183,9 @@ def test_the_old_way_to_upgrade_reboots_by_itself(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("image", "why"),
     [
-        ("ghcr.io/siderolabs/installer:v1.10.0", "too new"),
-        ("ghcr.io/siderolabs/installer", "has no tag"),
-        ("ghcr.io/siderolabs/installer:latest", "not a version"),
+        (f"{INSTALLER}:v1.10.0", "too new"),
+        (INSTALLER, "has no tag"),
+        (f"{INSTALLER}:latest", "not a version"),
     ],
 )
 def test_an_image_that_does_not_run_here_is_not_installed(lab: Lab, image: str, why: str) -> None:
@@ -141,7 +198,7 @@ def test_an_image_that_does_not_run_here_is_not_installed(lab: Lab, image: str, 
 def test_a_staged_upgrade_is_done_at_the_next_boot(lab: Lab) -> None:
     lab.cluster_of("cp-1")
     machine = lab.machine("cp-1")
-    machine.system.staged_image = "ghcr.io/siderolabs/installer:v1.13.8"  # type: ignore[union-attr]
+    machine.system.staged_image = f"{INSTALLER}:v1.13.8"  # type: ignore[union-attr]
     sequences.request(lab.world, machine, "stageUpgrade")
     lab.run()
     assert machine.run and machine.run.version == "v1.13.8" and machine.run.ready
@@ -183,7 +240,7 @@ def test_one_sequence_at_a_time(configs: Configs) -> None:
     lab.cluster_of("cp-1")
     machine = lab.machine("cp-1")
     lab.world.records.clear()
-    sequences.request(lab.world, machine, "upgrade", image="ghcr.io/siderolabs/installer:v1.13.8")
+    sequences.request(lab.world, machine, "upgrade", image=f"{INSTALLER}:v1.13.8")
     lab.run(0.1)
     sequences.request(lab.world, machine, "reset", reboot=True, system=True)
     assert machine.run and machine.run.sequence and machine.run.sequence.name == "upgrade"
@@ -244,3 +301,28 @@ def test_a_deleted_machine_is_a_member_that_never_comes_back(lab: Lab) -> None:
     gone = next(member for member in cluster.members.values() if member.machine == "cp-2")
     assert not cluster.followed_by(gone, lab.world)
     assert cluster.leader
+
+
+def test_etcd_on_a_partition_of_its_own_outlives_a_reset_of_ephemeral(lab: Lab) -> None:
+    """As on Talos 1.14 with a VolumeConfig for ETCD."""
+    volume = "apiVersion: v1alpha1\nkind: VolumeConfig\nname: ETCD\nprovisioning:\n    minSize: 1GiB\n"
+    (machine,) = lab.create("cp-1")
+    configure.apply(lab.world, machine, lab.configs.text("controlplane", "cp-1", volume), "AUTO")
+    lab.run()
+    joining.bootstrap(lab.world, machine)
+    lab.run()
+    found = {one.id: one.spec for one in list_resources(lab.world, machine, "VolumeStatuses.block.talos.dev")}
+    assert (found["ETCD"]["type"], found["ETCD"]["location"]) == ("partition", "/dev/vda5")
+    assert found["CRI"] == found["KUBELET"] == found["LOG"] == {"phase": "ready", "type": "directory"}
+    for partitions, data in ((["EPHEMERAL"], True), (["EPHEMERAL", "ETCD"], False)):
+        sequences.request(lab.world, machine, "reset", leave=False, reboot=True, system=False, partitions=partitions)
+        lab.run()
+        assert machine.system is not None and (machine.system.etcd is not None) is data
+
+
+def test_whether_a_system_volume_has_a_partition_does_not_change(lab: Lab) -> None:
+    lab.create("w-1")
+    lab.configure("w-1")
+    volume = "apiVersion: v1alpha1\nkind: VolumeConfig\nname: LOG\nprovisioning:\n    minSize: 1GiB\n"
+    with pytest.raises(Invalid, match='the backing of the "LOG" system volume cannot be changed after creation'):
+        configure.apply(lab.world, lab.machine("w-1"), lab.configs.text("worker", "w-1", volume), "AUTO")

@@ -17,7 +17,7 @@ from talosmith_lab import configure, joining, lifecycle, settle, store
 from talosmith_lab.faults import Fault
 from talosmith_lab.store import Store
 from talosmith_lab.world import World
-from tests.lab.lab_worlds import Configs, Lab
+from tests.lab.lab_worlds import NEW, Configs, Lab
 
 
 def picture(world: World) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def test_a_world_is_read_back_as_it_was(busy: Lab, tmp_path: Path) -> None:
 
 
 def test_what_was_under_way_goes_on(busy: Lab, tmp_path: Path) -> None:
-    assert busy.machine("w-2").run.stage == "installing"  # type: ignore[union-attr]
+    assert busy.machine("w-2").run.installing == "installing"  # type: ignore[union-attr]
     Store(tmp_path / "world.db").save(busy.world)
     _, world = reopened(tmp_path / "world.db", busy)
     settle.resume(world)
@@ -106,7 +106,7 @@ def test_records_are_of_this_boot(configs: Configs, tmp_path: Path) -> None:
     kept.save(lab.world)
     machine = lab.machine("w-1")
     first = kept.records("w-1", machine.boots, "kernel")
-    assert any("Talos v1.13.9" in record.text for _, record in first)
+    assert any(f"Talos {NEW}" in record.text for _, record in first)
     assert kept.records("w-1", machine.boots, "kernel", after=first[-1][0]) == []
     for _ in range(2):
         lifecycle.power_cycle(lab.world, machine)

@@ -172,7 +172,7 @@ async def test_word_of_a_change_comes_before_the_next_look(world: LabWorld, monk
     ("more", "ends"),
     [
         ("kubernetes: {cni: none}", True),
-        ("patches: [{cluster: {network: {cni: {name: none}}}}]", True),
+        ("patches: [{apiVersion: v1alpha1, kind: KubeFlannelCNIConfig, $patch: delete}]", True),
         ("kubernetes: {cni: none}\npatches: [{cluster: {inlineManifests: [{name: a, contents: ''}]}}]", False),
     ],
     ids=["inventory", "patch", "manifests that may hold a CNI"],

@@ -21,7 +21,7 @@ from talosmith.plan.gate import judge
 from talosmith.talos import ApplyMode, InMaintenance, Limits, MaintenanceClient, TalosClient, TalosNode
 from talosmith.talos.grpc.channel import NodeChannel
 from talosmith_lab import services
-from tests.lab.lab_worlds import quick_bundle
+from tests.lab.lab_worlds import NEW, quick_bundle
 from tests.lab.observe_worlds import PATIENCE, LabWorld, desired_of, lab_world
 from tests.machine_specs import with_settings
 
@@ -99,7 +99,7 @@ async def test_machines_in_maintenance_mode(world: LabWorld) -> None:
     told = {one["name"]: one["fingerprint"] for one in world.control.list_machines()}
     assert {name: seen.fingerprint for name, seen in found.nodes.items()} == told
     assert {seen.stage for seen in found.nodes.values()} == {"maintenance"}
-    assert {seen.talos_version for seen in found.nodes.values()} == {"v1.13.9"}
+    assert {seen.talos_version for seen in found.nodes.values()} == {NEW}
     assert not any(seen.configured or seen.etcd or seen.config for seen in found.nodes.values())
     assert found.bootstrapped is False
     assert found.kubernetes is None
@@ -140,7 +140,7 @@ async def test_a_running_cluster(up: LabWorld) -> None:
         assert (seen.name, seen.stage, seen.ready, seen.foreign_reason) == (name, "running", True, "")
         assert seen.config == up.desired.nodes[name].config
         assert seen.config_digest == up.desired.nodes[name].digest
-        assert seen.talos_version == "v1.13.9"
+        assert seen.talos_version == NEW
         assert len(seen.boot_id) == 36
         assert not seen.pending_reboot
     view = found.etcd()

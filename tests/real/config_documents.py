@@ -8,10 +8,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from talosmith.desired.config.check.findings import NEWEST
+from talosmith.desired.config.schema import since
 from talosmith.desired.config.schema.documents import KINDS, MAIN
 from talosmith.desired.config.schema.notation import Arguments, ListOf, MapOf, Struct, Type
 from talosmith.desired.config.schema.scalars import ENUMS, Scalar
+from talosmith.desired.config.schema.since import Line
 
+# Since 1.14 a patch replaces these domains, and an empty list says something.
+SINCE = since.FIELDS | {"ResolverConfig.searchDomains.domains": (1, 14)}
 NAMES = ("a", "b", "n9", "n10")
 MARK = {"$patch": "delete"}
 SAMPLES: dict[str, tuple[Any, ...]] = {
@@ -21,6 +26,7 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "bool": (True, False),
     "int": (0, 5, -3, 100.0),
     "uint": (0, 7),
+    "i32": (0, -5, 7),
     "u8": (0, 9),
     "u16": (0, 1, 2),
     "u32": (0, 1500, 9000),
@@ -29,6 +35,7 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "url": ("https://a:6443", "https://b/x", "http://c:1/p?q=1", "tcp://192.0.2.1:5", ""),
     "address": ("192.0.2.1", "::1", "2001:DB8::0:1", ""),
     "prefix": ("192.0.2.1/24", "fd00::/8", ""),
+    "plain-prefix": ("192.0.2.1/24", "fd00::/8", ""),
     "address-port": ("192.0.2.1:80", "[::1]:99", ""),
     "mac": ("02:00:5e:10:00:01", "AABB", ""),
     "cel": ("disk.size > 1u", "true", ""),
@@ -49,34 +56,46 @@ _FREE = st.recursive(
 )
 
 
-def _value(of: Type) -> st.SearchStrategy[Any]:
+def _value(of: Type, place: str, talos: Line) -> st.SearchStrategy[Any]:
     if isinstance(of, Scalar):
         return st.sampled_from(SAMPLES[of.name])
     if isinstance(of, Struct):
-        return _struct(of)
+        return _struct(of, place, talos)
     if isinstance(of, ListOf):
-        return st.lists(_value(of.item), max_size=2)
+        return st.lists(_value(of.item, place, talos), max_size=2)
     if isinstance(of, MapOf):
-        return st.dictionaries(st.sampled_from(NAMES), _value(of.value), max_size=2)
+        return st.dictionaries(st.sampled_from(NAMES), _value(of.value, place, talos), max_size=2)
     if isinstance(of, Arguments):
         return st.dictionaries(st.sampled_from(NAMES), st.sampled_from(("x", "", 5, [], ["p", "q"])), max_size=2)
     return st.dictionaries(st.sampled_from(NAMES), _FREE, max_size=3)
 
 
 @st.composite
-def _struct(draw: st.DrawFn, struct: Struct, most: int = 4) -> dict[str, Any]:
-    keys = [key for key in struct.fields if key not in ("apiVersion", "kind", "name", "machine", "cluster")]
+def _struct(draw: st.DrawFn, struct: Struct, place: str, talos: Line, most: int = 4) -> dict[str, Any]:
+    keys = [
+        key
+        for key in struct.fields
+        if key not in ("apiVersion", "kind", "name", "machine", "cluster")
+        and SINCE.get(f"{place}.{key}", talos) <= talos
+    ]
     chosen = draw(st.lists(st.sampled_from(keys), max_size=most, unique=True)) if keys else []
-    return {key: draw(_value(struct.fields[key].type)) for key in chosen}
+    return {key: draw(_value(struct.fields[key].type, f"{place}.{key}", talos)) for key in chosen}
 
 
 @st.composite
-def _document(draw: st.DrawFn, kind: str) -> dict[str, Any]:
+def _document(draw: st.DrawFn, kind: str, talos: Line) -> dict[str, Any]:
     if not kind:
-        sections = {key: draw(_struct(MAIN.fields[key].type, most=8)) for key in ("machine", "cluster")}  # type: ignore[arg-type]
-        return {"version": "v1alpha1", **draw(_struct(MAIN)), **sections}
+        sections = {
+            key: draw(_struct(MAIN.fields[key].type, f"v1alpha1.{key}", talos, most=8))  # type: ignore[arg-type]
+            for key in ("machine", "cluster")
+        }
+        return {"version": "v1alpha1", **draw(_struct(MAIN, "v1alpha1", talos)), **sections}
+    return {**_head(kind), **draw(_struct(KINDS[kind], kind, talos, most=8))}
+
+
+def _head(kind: str) -> dict[str, Any]:
     name = {"name": kind.lower()} if "name" in KINDS[kind].fields else {}  # so that no kinds exclude each other
-    return {"apiVersion": "v1alpha1", "kind": kind, **name, **draw(_struct(KINDS[kind], most=8))}
+    return {"apiVersion": "v1alpha1", "kind": kind, **name}
 
 
 @st.composite
@@ -98,13 +117,19 @@ def _marked(draw: st.DrawFn, value: Any, depth: int = 0) -> Any:
 
 
 @st.composite
-def patched_configs(draw: st.DrawFn) -> tuple[str, str]:
-    """A config of a few documents and a patch for some of them, as JSON, which is YAML too."""
-    kinds = ["", *draw(st.lists(st.sampled_from(sorted(KINDS)), max_size=4, unique=True))]
-    patched = draw(st.lists(st.sampled_from(kinds), min_size=1, unique=True))
-    config = [draw(_document(kind)) for kind in kinds]
-    patch = [draw(_marked(draw(_document(kind)))) for kind in patched]
-    return _text(config), _text(patch)
+def patched_configs(draw: st.DrawFn, talos: Line = NEWEST) -> tuple[str, str]:
+    """A config of a few documents that a Talos knows and a patch for some of them, as JSON, which is YAML too.
+
+    A patch may speak of a document twice, and delete documents that exist or not.
+    """
+    known = sorted(kind for kind in KINDS if since.KINDS.get(kind, talos) <= talos)
+    kinds = ["", *draw(st.lists(st.sampled_from(known), max_size=4, unique=True))]
+    patched = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=4))
+    deleted = draw(st.lists(st.sampled_from([*kinds[1:], *known[:1]]), max_size=1)) if draw(st.booleans()) else []
+    config = [draw(_document(kind, talos)) for kind in kinds]
+    patch = [draw(_marked(draw(_document(kind, talos)))) for kind in patched]
+    patch += [{**_head(kind), **MARK} for kind in deleted]
+    return _text(config), _text(draw(st.permutations(patch)))
 
 
 def _text(documents: list[dict[str, Any]]) -> str:

@@ -1,7 +1,8 @@
-"""The real talosctl as a function: configs in, configs or verdicts out."""
+"""The real talosctl as a function: configs in, configs or verdicts out. There is one of each Talos with own rules."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -10,12 +11,26 @@ from typing import Any
 
 import yaml
 
+from talosmith.desired.config.schema.since import Line
+from talosmith.yaml.go_words import is_text_since_1_2
+
 HERE = Path(__file__).parent
+TALOSCTLS: dict[str, Line] = {"talosctl": (1, 14), "talosctl-1.13": (1, 13)}
+
+
+_NO_CLUSTER = re.compile(r"(?m)^cluster:\n    controlPlane: null\n(?!    )")
+_QUOTED = re.compile(r'(?m)(?<=[ ])"([^"\\\n]*)"(?=:|$)|^"([^"\\\n]*)"(?=:)')
+
+
+def _requoted(match: re.Match[str]) -> str:
+    word = match[1] or match[2] or ""
+    return f"'{word}'" if is_text_since_1_2(word) else match[0]
 
 
 class Talosctl:
     def __init__(self, binary: Path) -> None:
         self._binary = binary
+        self.line = TALOSCTLS[binary.name]
 
     def secrets(self) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
@@ -30,7 +45,8 @@ class Talosctl:
             fixed = ("--with-secrets", "secrets.yaml", "--with-docs=false", "--with-examples=false", "-o", "out")
             done = self._run(folder, "gen", "config", *flags, *fixed)
             assert done.returncode == 0, done.stderr
-            return {role: (Path(folder) / f"out/{role}.yaml").read_text() for role in ("controlplane", "worker")}
+            roles = ("controlplane", "worker")
+            return {role: self.written((Path(folder) / f"out/{role}.yaml").read_text()) for role in roles}
 
     def patch(self, config: str, patches: Sequence[str]) -> str | None:
         """The patched config; None if the patches are refused."""
@@ -40,13 +56,23 @@ class Talosctl:
                 (Path(folder) / f"{number}.yaml").write_text(patch)
             flags = [flag for number in range(len(patches)) for flag in ("-p", f"@{number}.yaml")]
             done = self._run(folder, "machineconfig", "patch", "config.yaml", *flags, "-o", "out.yaml")
-            return (Path(folder) / "out.yaml").read_text() if done.returncode == 0 else None
+            return self.written((Path(folder) / "out.yaml").read_text()) if done.returncode == 0 else None
 
     def validate(self, config: str, mode: str, *, strict: bool) -> bool:
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "config.yaml").write_text(config)
             strictly = ["--strict"] if strict else []
             return self._run(folder, "validate", "-c", "config.yaml", "-m", mode, *strictly).returncode == 0
+
+    def written(self, text: str) -> str:
+        """What talosctl wrote, in the form of 1.14.
+
+        It has single quotes for words that YAML 1.1 reads otherwise, and no section for an endpoint that is not set.
+        """
+        if self.line >= (1, 14):
+            return text
+        text = _NO_CLUSTER.sub("cluster: {}\n", text).replace("\n    controlPlane: null\n", "\n")
+        return _QUOTED.sub(_requoted, text)
 
     def _run(self, folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(self._binary), *arguments]

@@ -1,4 +1,7 @@
-"""Generated configs are those of `talosctl gen config`, byte for byte, over the flags it has."""
+"""Generated configs are those of `talosctl gen config`, byte for byte, over the flags it has.
+
+talosctl 1.14 generates for every Talos there is a contract of, talosctl 1.13 for those up to its own.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from config_peer import Talosctl, known_differences
+from config_peer import TALOSCTLS, Talosctl, known_differences
 
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.config.emit import emit
@@ -24,6 +27,20 @@ CUSTOM_CNI = (
 )
 HOSTNAME = "apiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\naddresses: [{address: 192.0.2.7/24}]\n"
 LABELS = "machine: {nodeLabels: {zone: a}, kubelet: {extraArgs: {v: '3'}, extraConfig: {maxPods: 200}}}"
+NEW_FORM = """\
+{apiVersion: v1alpha1, kind: KubeletConfig, config: {maxPods: 200}, extraArgs: {v: "3"}}
+---
+{apiVersion: v1alpha1, kind: SysctlConfig, params: {net.core.somaxconn: "1024"}}
+---
+{apiVersion: v1alpha1, kind: VolumeConfig, name: EPHEMERAL, provisioning: {maxSize: 80%}}
+"""
+NEW_FORM_CONTROL_PLANE = """\
+{apiVersion: v1alpha1, kind: KubeFlannelCNIConfig, $patch: delete}
+---
+{apiVersion: v1alpha1, kind: KubeProxyConfig, enabled: false}
+---
+{apiVersion: v1alpha1, kind: KubeNodeConfig, taints: {$patch: delete}}
+"""
 SCHEDULE = "cluster: {allowSchedulingOnControlPlanes: true, apiServer: {certSANs: [extra.example]}}"
 
 # Each value is what talosctl is told and what Options is told.
@@ -36,7 +53,10 @@ FACTORS: dict[str, list[Value]] = {
     ],
     "disk": [((), {}), (("--install-disk", "/dev/nvme0n1"), {"install_disk": "/dev/nvme0n1"})],
     "image": [
-        ((), {"install_image": "ghcr.io/siderolabs/installer:v1.13.9"}),
+        (
+            ("--install-image", "ghcr.io/siderolabs/installer:v1.13.9"),
+            {"install_image": "ghcr.io/siderolabs/installer:v1.13.9"},
+        ),
         (
             ("--install-image", "factory.example/installer/abc:v1"),
             {"install_image": "factory.example/installer/abc:v1"},
@@ -62,6 +82,7 @@ FACTORS: dict[str, list[Value]] = {
     "kubernetes": [
         (("--kubernetes-version", "1.36.3"), {"kubernetes_version": "1.36.3"}),
         (("--kubernetes-version", "v1.31.4"), {"kubernetes_version": "v1.31.4"}),
+        (("--kubernetes-version", "1.37.0"), {"kubernetes_version": "1.37.0"}),
     ],
     "endpoint": [
         (("https://192.0.2.10:6443",), {"endpoint": "https://192.0.2.10:6443"}),
@@ -73,8 +94,10 @@ FACTORS: dict[str, list[Value]] = {
         (("--config-patch", NO_CNI), {}),
         (("--config-patch", CUSTOM_CNI, "--config-patch", LABELS), {}),
         (("--config-patch", LABELS, "--config-patch-control-plane", SCHEDULE, "--config-patch-worker", HOSTNAME), {}),
+        (("--config-patch", NEW_FORM, "--config-patch-control-plane", NEW_FORM_CONTROL_PLANE), {}),
     ],
 }
+OLDER_FACTORS = FACTORS | {"patches": FACTORS["patches"][:-1]}  # documents that 1.13 knows
 PATCHED_ROLES = {"--config-patch": ("controlplane", "worker"), "--config-patch-control-plane": ("controlplane",)}
 
 
@@ -98,34 +121,33 @@ def _pairwise(factors: Mapping[str, list[Value]]) -> list[tuple[int, ...]]:
 
 
 COMBINATIONS = [
-    pytest.param(contract, row, id=f"{contract[0]}.{contract[1]}-{''.join(map(str, row))}")
+    pytest.param(name, contract, row, id=f"{name}-{contract[0]}.{contract[1]}-{''.join(map(str, row))}")
+    for name, line in TALOSCTLS.items()
     for contract in CONTRACTS
-    for row in _pairwise(FACTORS)
+    if contract <= line
+    for row in _pairwise(FACTORS if line >= (1, 14) else OLDER_FACTORS)
 ]
 
 
 @pytest.fixture(scope="module")
-def talosctl(peer: Callable[[str], Path]) -> Talosctl:
-    return Talosctl(peer("talosctl"))
-
-
-@pytest.fixture(scope="module")
-def bundle(talosctl: Talosctl) -> Bundle:
-    return Bundle.from_mapping(talosctl.secrets())
+def bundle(peer: Callable[[str], Path]) -> Bundle:
+    return Bundle.from_mapping(Talosctl(peer("talosctl")).secrets())
 
 
 def test_there_are_enough_combinations() -> None:
-    assert len(COMBINATIONS) >= 80
+    assert len(COMBINATIONS) >= 200
 
 
-@pytest.mark.parametrize(("contract", "row"), COMBINATIONS)
+@pytest.mark.parametrize(("name", "contract", "row"), COMBINATIONS)
 def test_equal_to_gen_config(
+    name: str,
     contract: tuple[int, int],
     row: tuple[int, ...],
-    talosctl: Talosctl,
+    peer: Callable[[str], Path],
     bundle: Bundle,
     request: pytest.FixtureRequest,
 ) -> None:
+    talosctl = Talosctl(peer(name))
     chosen = [values[index] for values, index in zip(FACTORS.values(), row, strict=True)]
     flags = [flag for told, _ in chosen for flag in told]
     settings: dict[str, Any] = {key: value for _, setting in chosen for key, value in setting.items()}
@@ -149,12 +171,13 @@ def _ours(role: str, options: Options, bundle: Bundle, flags: tuple[str, ...]) -
     return emit(apply_patches(generate(which, options, bundle), patches))
 
 
-def test_equal_with_rfc_6902(talosctl: Talosctl, bundle: Bundle) -> None:
+@pytest.mark.parametrize("name", TALOSCTLS)
+def test_equal_with_rfc_6902(name: str, peer: Callable[[str], Path], bundle: Bundle) -> None:
+    talosctl, image = Talosctl(peer(name)), "ghcr.io/siderolabs/installer:v1.13.9"
     operations = '[{"op": "add", "path": "/machine/certSANs/-", "value": "json.example"}]'
     flags = ["lab", "https://192.0.2.10:6443", "--talos-version=v1.11", "--kubernetes-version=1.34.1"]
+    flags += [f"--install-image={image}"]
     theirs = talosctl.gen_config(goyaml.dump(bundle.to_mapping()), [*flags, "--config-patch", operations])
-    options = Options(
-        "lab", "https://192.0.2.10:6443", "1.34.1", "ghcr.io/siderolabs/installer:v1.13.9", CONTRACTS[1, 11]
-    )
+    options = Options("lab", "https://192.0.2.10:6443", "1.34.1", image, CONTRACTS[1, 11])
     for role, text in theirs.items():
         assert _ours(role, options, bundle, ("--config-patch", operations)) == text

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from config_peer import TALOSCTLS, Talosctl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -105,13 +106,16 @@ def in_flow(value: Any) -> str:
     return re.sub(r"\\u(d[89ab]..)\\u(d[c-f]..)", whole, json.dumps(value))
 
 
-@pytest.fixture(scope="module")
-def echo(peer: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Echo:
+@pytest.fixture(scope="module", params=TALOSCTLS)
+def echo(
+    peer: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Echo:
     """What talosctl writes for the map that a patch puts into a config."""
     folder = tmp_path_factory.mktemp("goyaml")
     config, patch, result = folder / "config.yaml", folder / "patch.yaml", folder / "result.yaml"
     config.write_text(CONFIG)
-    talosctl = peer("talosctl")
+    talosctl = peer(request.param)
+    quotes = Talosctl(talosctl)
 
     def through_talosctl(patch_text: str) -> str:
         patch.write_text(patch_text, newline="")
@@ -127,7 +131,7 @@ def echo(peer: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) 
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-2000:]
-        written = result.read_bytes().decode()
+        written = quotes.written(result.read_bytes().decode())
         start = written.index("        extraConfig:\n") + len("        extraConfig:\n")
         return written[start : written.index("\ncluster:\n", start) + 1]
 

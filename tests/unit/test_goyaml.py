@@ -41,14 +41,16 @@ SCALARS = [
     ("😀", '"\\U0001F600"'),
     ("größe 中", "größe 中"),
     ("nbsp\xa0", "nbsp\xa0"),
-    *((word, f'"{word}"') for word in ("y", "N", "yes", "No", "ON", "off", "true", "FALSE", "null", "~", "<<")),
+    *((word, f"'{word}'") for word in ("y", "N", "yes", "No", "ON", "off", "<<")),
+    *((word, f'"{word}"') for word in ("true", "FALSE", "null", "~")),
     *((word, word) for word in ("yEs", "nULL", "TrUe", "none", "=", "inf", "nan")),
     *(
         (text, f'"{text}"')
         for text in ("0x1f", "-0b11", "0o17", "012", "08", "1_000", "1e3", "+.5", ".5", "1.", "-0")
     ),
     *((text, text) for text in ("0x", "1e999", "0x1ffffffffffffffff", "-0x8000000000000001", "_1", "1__a", "1.2.3")),
-    *((text, f'"{text}"') for text in (".inf", "-.INF", ".NaN", "1:30", "-1:59:59.5", "190:20:30")),
+    *((text, f'"{text}"') for text in (".inf", "-.INF", ".NaN")),
+    *((text, f"'{text}'") for text in ("1:30", "-1:59:59.5", "190:20:30")),
     *((text, text) for text in ("1:60", ".Nan", "+.nan")),
     *((text, f'"{text}"') for text in ("2001-12-14", "2001-1-1", "2024-02-29", "2001-12-14T21:59:43.10-05:00")),
     *((text, f'"{text}"') for text in ("2001-12-14t1:2:3Z", "2001-12-14 21:59:43", "2001-12-14  21:59:43,5")),
@@ -120,7 +122,7 @@ def test_indentation_of_everything_in_everything() -> None:
         "      l:\n"
         "        - x\n"
         "      m:\n"
-        '        "n":\n'
+        "        'n':\n"
         "            o: []\n"
         "    - - - b\n"
         "      - []\n"
@@ -150,7 +152,7 @@ def test_members_of_enumerations_are_their_text() -> None:
         WORKER = "worker"
         NO = "no"
 
-    assert goyaml.dump({Kind.NO: Kind.WORKER, "kinds": [Kind.NO]}) == '"no": worker\nkinds:\n    - "no"\n'
+    assert goyaml.dump({Kind.NO: Kind.WORKER, "kinds": [Kind.NO]}) == "'no': worker\nkinds:\n    - 'no'\n"
 
 
 def test_tuples_and_read_only_maps_are_lists_and_maps() -> None:

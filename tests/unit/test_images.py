@@ -13,7 +13,7 @@ from talosmith.model.versions import Version
 PLAIN = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
 GUEST_AGENT = "ce4c980550dd2ab1b17bbf2b08801c7eb59418eafe8f279833297925d67c7515"
 STORAGE = "613e1592b2da41ae5e265e8789429f22e121aab91cb4deb6bc3c0b6262961245"
-V1_9, V1_13, V1_14 = Version.parse("1.9.6"), Version.parse("v1.13.9"), Version.parse("v1.14.0-rc.1")
+V1_9, V1_13, V1_14, V1_15 = map(Version.parse, ("1.9.6", "v1.13.9", "v1.14.1", "v1.15.0-alpha.1"))
 AGENT = ("siderolabs/qemu-guest-agent",)
 
 
@@ -91,7 +91,10 @@ def test_a_block_in_a_list_is_hashed_as_go_yaml_writes_it() -> None:
     [
         (ImageRequest(V1_13), "ghcr.io/siderolabs/installer:v1.13.9"),
         (ImageRequest(V1_9), "ghcr.io/siderolabs/installer:v1.9.6"),
-        (ImageRequest(V1_14), f"factory.talos.dev/metal-installer/{PLAIN}:v1.14.0-rc.1"),
+        (ImageRequest(V1_14), f"factory.talos.dev/metal-installer/{PLAIN}:v1.14.1"),
+        (ImageRequest(V1_15), f"factory.talos.dev/metal-installer/{PLAIN}:v1.15.0-alpha.1"),
+        (ImageRequest(V1_14, registry="mirror.example"), f"factory.talos.dev/metal-installer/{PLAIN}:v1.14.1"),
+        (ImageRequest(V1_14, factory="factory.example"), f"factory.example/metal-installer/{PLAIN}:v1.14.1"),
         (ImageRequest(V1_13, secureboot=True), f"factory.talos.dev/metal-installer-secureboot/{PLAIN}:v1.13.9"),
         (ImageRequest(V1_13, extensions=AGENT), f"factory.talos.dev/metal-installer/{GUEST_AGENT}:v1.13.9"),
         (ImageRequest(V1_13, "nocloud"), f"factory.talos.dev/nocloud-installer/{PLAIN}:v1.13.9"),

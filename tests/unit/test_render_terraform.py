@@ -65,8 +65,8 @@ def test_the_proxmox_example() -> None:
     assert values["endpoint"] == "https://192.168.1.10:8006"
     assert (values["iso_storage"], values["image_storage"], values["template"]) == ("local", "local", None)
     (name, image), *others = values["images"].items()
-    assert not others and name == "talos-talos-v1.12.0-37656798-nocloud-amd64.qcow2"
-    assert image["content"] == "import" and image["url"].endswith("/v1.12.0/nocloud-amd64.qcow2")
+    assert not others and name == "talos-talos-v1.14.1-37656798-nocloud-amd64.qcow2"
+    assert image["content"] == "import" and image["url"].endswith("/v1.14.1/nocloud-amd64.qcow2")
     machines = values["machines"]
     assert {name: one["vmid"] for name, one in machines.items()} == {
         "talos-cp-01": 2000,
@@ -123,7 +123,7 @@ def test_the_libvirt_example() -> None:
         "mac": "52:54:00:c1:00:02",
         "address": "10.0.0.71/24",
         "gateway": "10.0.0.1",
-        "image": "talos-talos-v1.13.9-37656798-nocloud-amd64.qcow2",
+        "image": "talos-talos-v1.14.1-37656798-nocloud-amd64.qcow2",
         "seed": "seeds/talos-cp-2/seed.iso",
         "autostart": True,
     }

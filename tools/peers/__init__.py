@@ -7,6 +7,6 @@ but for those that only a bench needs: these it builds when they are named.
 
 from tools.peers.build import build, built, find
 from tools.peers.recipe import PeerUnavailable, Recipe
-from tools.peers.recipes import ON_DEMAND, PARTS, RECIPES
+from tools.peers.recipes import ON_DEMAND, PEERS, RECIPES
 
-__all__ = ["ON_DEMAND", "PARTS", "RECIPES", "PeerUnavailable", "Recipe", "build", "built", "find"]
+__all__ = ["ON_DEMAND", "PEERS", "RECIPES", "PeerUnavailable", "Recipe", "build", "built", "find"]

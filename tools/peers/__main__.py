@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 import time
 
-from tools.peers import ON_DEMAND, PARTS, RECIPES, PeerUnavailable, build, built, libvirt_recipes
+from tools.peers import ON_DEMAND, PEERS, PeerUnavailable, build, built, libvirt_recipes
 from tools.peers.helm_recipes import CHARTS, fetch_charts
 
 
 def main(names: list[str]) -> int:
-    every = RECIPES | PARTS
     failed = 0
-    for recipe in [(every | ON_DEMAND)[name] for name in names] or every.values():
+    for recipe in [(PEERS | ON_DEMAND)[name] for name in names] or PEERS.values():
         if built(recipe):
             print(f"{recipe.name} {recipe.version}: there", flush=True)
             continue

@@ -33,7 +33,22 @@ KUBELET_KEEPS_SYSCTLS = Patch(
     reason="the kubelet would set the kernel parameters of the whole machine",
 )
 
-CGROUPS = "github.com/opencontainers/cgroups@v0.0.6"
+_RTNETLINK = "github.com/jsimonetti/rtnetlink/v2"
+RTNETLINK_FOLDER = "_rtnetlink"
+RTNETLINK_COPY = {RTNETLINK_FOLDER: f"{_RTNETLINK}@v2.2.1-0.20260614152944-ab8601692836"}
+USE_RTNETLINK_COPY = f"-replace={_RTNETLINK}=./{RTNETLINK_FOLDER}"
+
+ROUTE_VIA = tuple(
+    Patch(
+        file=f"{RTNETLINK_FOLDER}/route.go",
+        old=f"type {owner} struct {{",
+        new=f"type {owner} struct {{\n\tVia *RouteVia",
+        reason="the commit that Talos 1.14 asks for, which has this field, is not published",
+    )
+    for owner in ("RouteAttributes", "NextHop")
+)
+
+_CGROUPS = "github.com/opencontainers/cgroups"
 _CGROUPS_FOLDER = "_cgroups"
 
 _MISSING_CONTROLLERS = Patch(
@@ -49,6 +64,9 @@ OOM_SCORE_IN_MACHINED = () if can_lower_oom_score() else (_OOM_SCORE_IN_MACHINED
 OOM_SCORE_IN_RUNC = () if can_lower_oom_score() else (_OOM_SCORE_IN_RUNC,)
 MISSING_CONTROLLERS = () if has_cgroup2_controllers() else (_MISSING_CONTROLLERS,)
 
-# Where that patch is needed: the copy that it changes, and the line of go.mod that takes the copy.
-CGROUPS_COPY = {_CGROUPS_FOLDER: CGROUPS} if MISSING_CONTROLLERS else {}
-USE_CGROUPS_COPY = (f"-replace=github.com/opencontainers/cgroups=./{_CGROUPS_FOLDER}",) if MISSING_CONTROLLERS else ()
+USE_CGROUPS_COPY = (f"-replace={_CGROUPS}=./{_CGROUPS_FOLDER}",) if MISSING_CONTROLLERS else ()
+
+
+def cgroups_copy(version: str) -> dict[str, str]:
+    """Where that patch is needed, the copy that it changes; the line above takes the copy."""
+    return {_CGROUPS_FOLDER: f"{_CGROUPS}@{version}"} if MISSING_CONTROLLERS else {}

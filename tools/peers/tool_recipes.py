@@ -1,32 +1,8 @@
-"""The command line tools that tests and benchmarks compare talosmith with."""
+"""Command line tools, beside Talos' own, that tests and benchmarks compare talosmith with."""
 
 from __future__ import annotations
 
 from tools.peers.recipe import Recipe
-
-TALOS = "v1.13.9"
-_TALOS_VERSION = "github.com/siderolabs/talos/pkg/machinery/version"
-
-TALOSCTL = Recipe(
-    name="talosctl",
-    module="github.com/siderolabs/talos",
-    version=TALOS,
-    binaries={"talosctl": "./cmd/talosctl"},
-    check=("version", "--client", "--short"),
-    says=TALOS,
-    tags="grpcnotrace",
-    ldflags=f"-X {_TALOS_VERSION}.Tag={TALOS} -X {_TALOS_VERSION}.Name=Client",
-    nested={"pkg/machinery": f"github.com/siderolabs/talos/pkg/machinery@{TALOS}"},
-    remove=("go.work", "go.work.sum"),
-    # The exact versions of these three are not published as modules; the neighbouring ones are, and
-    # nothing that we compare with (gen, validate, machineconfig, the API client) is linked against them.
-    edits=(
-        "-dropreplace=github.com/containerd/containerd/v2",
-        "-require=github.com/containerd/containerd/v2@v2.2.7",
-        "-require=github.com/siderolabs/go-kubernetes@v0.2.39",
-        "-require=go.etcd.io/etcd/etcdutl/v3@v3.6.14",
-    ),
-)
 
 TALHELPER = Recipe(
     name="talhelper",

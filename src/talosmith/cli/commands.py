@@ -19,6 +19,8 @@ COMMANDS = {
     "validate": Command("Start", "Check the inventory and the machine configs", "talosmith.cli.validate"),
     "show": Command("Start", "Show the cluster that the inventory describes", "talosmith.cli.show"),
     "import": Command("Start", "Create an inventory from another tool's files", "talosmith.cli.import_"),
+    "config": Command("Start", "Migrate patches to the documents of Talos 1.14", "talosmith.cli.config"),
+    "versions": Command("Start", "Show supported versions and upgrade paths", "talosmith.cli.versions"),
     "schema": Command("Start", "Print the JSON Schema of the inventory, for editors", "talosmith.cli.schema"),
     "plan": Command("Cluster", "Show what `up` would change, and why; changes nothing", "talosmith.cli.plan"),
     "up": Command("Cluster", "Create the cluster, or reconcile it with the inventory", "talosmith.cli.up"),

@@ -12,6 +12,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "validate": ("talosmith validate", "talosmith validate -i clusters/home -o json"),
     "show": ("talosmith show", "talosmith show -i clusters/home --origin"),
     "import talconfig": ("talosmith import talconfig talconfig.yaml --into clusters/home",),
+    "config migrate": (
+        "talosmith config migrate -i clusters/home --explain",
+        "talosmith config migrate -i clusters/home --write",
+    ),
     "schema": ("talosmith schema > cluster.schema.json", "talosmith schema nodes > nodes.schema.json"),
     "plan": ("talosmith plan", "talosmith plan --destroy", "talosmith plan -i clusters/home --out plan.json"),
     "up": ("talosmith up", "talosmith up -i clusters/home --new-secrets --yes", "talosmith up plan.json"),
@@ -87,5 +91,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "talosmith completion zsh > ~/.zsh/completions/_talosmith",
         "talosmith completion fish > ~/.config/fish/completions/talosmith.fish",
     ),
+    "versions": ("talosmith versions", "talosmith versions -i clusters/home -o json"),
     "version": ("talosmith version", "talosmith version -o json"),
 }

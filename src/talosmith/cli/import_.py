@@ -42,7 +42,9 @@ def talconfig(
     output: OutputOption = Output.TEXT,
 ) -> int:
     """Convert talhelper's talconfig.yaml to an inventory, and report what cannot be converted."""
-    imported = import_talconfig(file, schematic_id, refusal, reveal=reveal)
+    from talosmith.cli.import_documents import in_documents
+
+    imported = in_documents(import_talconfig(file, schematic_id, refusal, reveal=reveal))
     if not imported.complete and not partial:
         emit(_data(imported, [], into), output, lambda style: _report(imported, style), kind="Import")
         say(Style(sys.stderr).red(f"nothing was written: {_left_out(imported)} not converted"))

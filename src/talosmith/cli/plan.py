@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from talosmith.cli.allow import AllowOption
 from talosmith.cli.options import EnvironmentOption, InventoryOption, NodeOption, Output, application, say
 from talosmith.cli.planning import (
     OnlyOption,
@@ -50,6 +51,7 @@ def plan(
     node: NodeOption = None,
     take_over: TakeOverOption = None,
     prune: PruneOption = None,
+    allow: AllowOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Save the plan to a file, for `talosmith up FILE`.")
     ] = None,
@@ -68,7 +70,7 @@ def plan(
         raise UsageError(f"--destroy cannot be combined with {what}", hint="drop one of them")
 
     async def run() -> int:
-        async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
+        async with Session.open(inventory, environment, new_secrets=new_secrets, allow=allow or ()) as session:
             session.tell = say
             if destroy:
                 made = await session.plan("destroy", selection)
@@ -83,7 +85,7 @@ def plan(
             show(made, Output(output), session.warnings)
         if out is not None:
             replace_file(out, (as_json(envelope("Plan", plan_data(made, session.warnings))) + "\n").encode())
-            again = command_line("up", session.folder, selection, take_over, prune)
+            again = command_line("up", session.folder, selection, take_over, prune, allow)
             say(f"plan saved to {out}; run it with `{again} {shlex.quote(str(out))}`")
         if made.blocked:
             return ExitCode.BLOCKED

@@ -84,6 +84,7 @@ def command_line(
     selection: Selection,
     take_over: Sequence[str] | None = None,
     prune: Sequence[str] | None = None,
+    allow: Sequence[str] | None = None,
 ) -> str:
     """The same command, with the selected steps and nodes: without them it could do something else."""
     options: list[tuple[str, Sequence[str]]] = [
@@ -92,6 +93,7 @@ def command_line(
         ("--node", selection.targets),
         ("--take-over", take_over or ()),
         ("--prune", prune or ()),
+        ("--allow", allow or ()),
     ]
     words = [
         verb,

@@ -67,7 +67,7 @@ def import_(
 ) -> int:
     """Import the secrets of an existing cluster."""
     cluster, folder = load(inventory, environment), _folder(inventory, environment)
-    bundle, found = read_bundle(source, contract=min(cluster.talos_version.line, (1, 13)))
+    bundle, found = read_bundle(source, contract=cluster.talos_version.line)
     say(f"{source}: {found}")
     return _created(create_secrets(folder, bundle, tuple(recipient or ())), bundle, output)
 

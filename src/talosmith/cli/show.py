@@ -9,6 +9,7 @@ import typer
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
 from talosmith.inventory import check
+from talosmith.inventory.findings import EVERYTHING
 from talosmith.report import cluster as report_cluster
 from talosmith.report.problems import as_lines
 from talosmith.report.style import Style
@@ -27,7 +28,7 @@ def show(
     ] = False,
 ) -> int:
     """Show the cluster that the inventory describes, with everything resolved."""
-    report = check(inventory, environment)
+    report = check(inventory, environment, allow=EVERYTHING)
     cluster = report.cluster
     if report.warnings:
         say(as_lines(report.warnings, Style(sys.stderr)))

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from talosmith.cli import planning
+from talosmith.cli.allow import AllowOption
 from talosmith.cli.options import (
     Duration,
     EnvironmentOption,
@@ -76,6 +77,7 @@ def up(
     ] = False,
     take_over: TakeOverOption = None,
     prune: PruneOption = None,
+    allow: AllowOption = None,
     timeline: Annotated[
         Path | None, typer.Option("--timeline", metavar="FILE", help="Where to write the timeline (HTML).")
     ] = None,
@@ -89,7 +91,7 @@ def up(
 
     async def run() -> int:
         saved = planning.digest_in(file)
-        async with Session.open(inventory, environment, new_secrets=new_secrets) as session:
+        async with Session.open(inventory, environment, new_secrets=new_secrets, allow=allow or ()) as session:
             selection = planning.selected(only, skip, node)
             session.tell = say
             planning.show_warnings(session)
@@ -119,7 +121,7 @@ def up(
                     session,
                     plan,
                     lines,
-                    again=planning.command_line("up", session.folder, selection, take_over, prune),
+                    again=planning.command_line("up", session.folder, selection, take_over, prune, allow),
                     trust_first_use=trust_first_use,
                     timeline=timeline,
                     limit=limit,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from talosmith.cli.allow import AllowOption
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
 from talosmith.desired.machine.check import check_configs
 from talosmith.errors import InventoryError
@@ -16,10 +17,13 @@ app = application("Check the inventory: all problems at once, with file, line an
 
 @app.command()
 def validate(
-    inventory: InventoryOption = None, environment: EnvironmentOption = None, output: OutputOption = Output.TEXT
+    inventory: InventoryOption = None,
+    environment: EnvironmentOption = None,
+    allow: AllowOption = None,
+    output: OutputOption = Output.TEXT,
 ) -> int:
     """Check the inventory: all problems at once, with file, line and fix. Nothing is changed."""
-    report = check(inventory, environment, machines=True)
+    report = check(inventory, environment, machines=True, allow=allow or ())
     if report.valid:
         report.problems += check_configs(report.cluster)
     if output is not Output.TEXT:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from talosmith.cli.options import Output, OutputOption, application, emit
-from talosmith.cli.versions import versions_data, versions_text
+from talosmith.cli.version_text import version_data, version_text
 
 app = application("Print the versions of talosmith and Python, and the supported Talos and Kubernetes versions.")
 
@@ -11,5 +11,5 @@ app = application("Print the versions of talosmith and Python, and the supported
 @app.command()
 def version(output: OutputOption = Output.TEXT) -> int:
     """Print the versions of talosmith and Python, and the supported Talos and Kubernetes versions."""
-    emit(versions_data(), output, lambda _: versions_text(), kind="Version")
+    emit(version_data(), output, lambda _: version_text(), kind="Version")
     return 0

@@ -1,33 +1,48 @@
-"""Versions that `talosmith version` and `talosmith --version` print; the latter without importing typer."""
+"""`talosmith versions`"""
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any
+from pathlib import Path
 
-from talosmith import __version__
-from talosmith.model.versions import TALOS_LINES
+from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit
+from talosmith.cli.planning import columns
+from talosmith.errors import InventoryError, UsageError
+from talosmith.report import versions as report
+from talosmith.report.versions import Pinned
+
+_SUMMARY = (
+    "Show which Talos and Kubernetes versions go together, the versions that the inventory pins, and the upgrade "
+    "path from these. Needs no inventory."
+)
+
+app = application(_SUMMARY)
 
 
-def versions_data() -> dict[str, Any]:
-    oldest = min(line.oldest_kubernetes for line in TALOS_LINES.values())
-    newest = max(line.newest_kubernetes for line in TALOS_LINES.values())
-    return {
-        "talosmith": __version__,
-        "python": ".".join(map(str, sys.version_info[:3])),
-        "talos": [f"v{major}.{minor}" for major, minor in sorted(TALOS_LINES)],
-        "kubernetes": [f"v1.{minor}" for minor in range(oldest, newest + 1)],
-    }
+@app.command(help=_SUMMARY)
+def versions(
+    inventory: InventoryOption = None, environment: EnvironmentOption = None, output: OutputOption = Output.TEXT
+) -> int:
+    pinned = _pinned(inventory, environment)
+    width = columns(sys.stdout)
+    emit(report.as_data(pinned), output, lambda style: report.as_text(pinned, style, width), kind="Versions")
+    return 0
 
 
-def versions_text() -> str:
-    found = versions_data()
-    talos, kubernetes = found["talos"], found["kubernetes"]
-    return "\n".join(
-        [
-            f"talosmith   {found['talosmith']}",
-            f"Python      {found['python']}",
-            f"Talos       {talos[0]} to {talos[-1]}",
-            f"Kubernetes  {kubernetes[0]} to {kubernetes[-1]}",
-        ]
-    )
+def _pinned(inventory: Path | None, environment: str | None) -> Pinned | None:
+    """None if no inventory is named and none is found. One that the rules refuse pins versions all the same."""
+    from talosmith.inventory import check
+    from talosmith.inventory.sources import find
+
+    try:
+        file = find(inventory, environment)
+    except UsageError:
+        if inventory or environment or os.environ.get("TALOSMITH_INVENTORY"):
+            raise
+        return None
+    found = check(file)
+    if found.resolved is None:
+        raise InventoryError(found.problems)
+    cluster = found.resolved.cluster
+    return Pinned(cluster.name, found.file, cluster.talos_version, cluster.kubernetes_version)

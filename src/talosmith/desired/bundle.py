@@ -18,13 +18,14 @@ from typing import Any, Self
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from talosmith.desired import pki
+from talosmith.desired.bundle_documents import with_document_secrets
 from talosmith.desired.bundle_fields import FieldReader, complain
 from talosmith.desired.pki import CertificateAndKey, KeyKind
 from talosmith.errors import SecretsError
 from talosmith.model.secret import Secret
 
 OLDEST_CONTRACT = (1, 7)  # before it, a fresh service account key was not RSA
-NEWEST_CONTRACT = (1, 13)
+NEWEST_CONTRACT = (1, 14)
 
 _FIELDS = {
     "": ("cluster", "secrets", "trustdinfo", "certs"),
@@ -85,10 +86,11 @@ class Bundle:
     @classmethod
     def from_machine_config(cls, documents: Iterable[Mapping[str, Any]]) -> Self:
         """What a control plane's machine config holds, which is everything."""
+        documents = list(documents)
         config = next((document for document in documents if "kind" not in document and "machine" in document), None)
         if config is None:
             raise SecretsError("the machine config has no v1alpha1 document, which is where the secrets stand")
-        read = FieldReader(config, "the machine config")
+        read = FieldReader(with_document_secrets(config, documents), "the machine config")
         if read.text("machine.type") not in ("controlplane", "init"):
             raise SecretsError(
                 "the machine config is not one of a control plane, and only these hold all secrets",

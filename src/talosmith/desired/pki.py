@@ -131,6 +131,11 @@ def to_base64(pem: str) -> str:
     return base64.b64encode(pem.encode()).decode()
 
 
+def from_base64(text: str) -> str:
+    """The PEM text behind what a file of Talos holds."""
+    return base64.b64decode(text).decode()
+
+
 def public_bytes(key: PrivateKey | x509.Certificate) -> bytes:
     """The public half in one form, to compare a key with a certificate, or to take a fingerprint."""
     return key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -77,7 +77,7 @@ def read_secrets(folder: Path, identities: sops.Identities | None = None) -> Sec
 
 def generate_secrets(folder: Path, talos: Version, recipients: tuple[str, ...] = ()) -> tuple[Bundle, list[Path]]:
     """Create the secrets of a new cluster; returns them and the files written."""
-    bundle = Bundle.generate(contract=min(talos.line, (1, 13)))
+    bundle = Bundle.generate(contract=talos.line)
     return bundle, create_secrets(folder, bundle, recipients)
 
 

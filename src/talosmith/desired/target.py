@@ -18,6 +18,7 @@ from talosmith.model.secret import Secret
 
 if TYPE_CHECKING:
     from talosmith.desired.addons import AddonProblem, AddonSources, DesiredAddon
+    from talosmith.desired.config.meaning import Meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class DesiredNode:
 
 
 _NO_CNI = re.compile(r"""name: ["']?none\b""")
+_FLANNEL, _AS_DOCUMENTS = "kind: KubeFlannelCNIConfig", "kind: KubeNetworkConfig"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Desired:
     def use_endpoint(self, host: str) -> None:
         """The name that the provider has chosen for the Kubernetes API: machine configs are rendered with it."""
         self.cluster = replace(self.cluster, endpoint=replace(self.cluster.endpoint, host=host))
-        for rendered in ("nodes", "without_cni", "_addons"):
+        for rendered in ("nodes", "without_cni", "meaning", "_addons"):
             self.__dict__.pop(rendered, None)
 
     def use_addons(self, sources: AddonSources, secrets: Secrets) -> None:
@@ -112,17 +114,22 @@ class Desired:
 
     @cached_property
     def without_cni(self) -> bool:
-        """`cluster.network.cni: none`, by the inventory or a patch, and no add-on is a CNI: the user installs one."""
-        from talosmith.desired.config.load import load
-
+        """Talos installs no CNI, by the inventory or a patch, and no add-on is one: the user installs one."""
         if any(one.stage == "cni" and one.name != "flannel" for one in self.cluster.addons.values()):
             return False
         text = next(self.controlplanes).config.reveal()
-        if not _NO_CNI.search(text):  # parsing takes longer than all other questions to the config
+        flannel = _FLANNEL in text if _AS_DOCUMENTS in text else not _NO_CNI.search(text)
+        if flannel:  # parsing takes longer than all other questions to the config
             return False
-        main: Mapping[str, Any] = next((one for one in load(text) if "kind" not in one), {})
-        cni = ((main.get("cluster") or {}).get("network") or {}).get("cni") or {}
-        return bool(cni.get("name") == "none")
+        return self.meaning.cni == "none"
+
+    @cached_property
+    def meaning(self) -> Meaning:
+        """What the machine config of the first control plane says, in whichever form."""
+        from talosmith.desired.config.load import load
+        from talosmith.desired.config.meaning import meaning
+
+        return meaning(load(next(self.controlplanes).config.reveal()))
 
     @property
     def controlplanes(self) -> Iterator[DesiredNode]:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from talosmith.errors import Severity
 from talosmith.inventory.parse import Path
+
+
+class Allowed(StrEnum):
+    """Errors that `--allow` turns into warnings: what talosmith advises against, and could do."""
+
+    UNSUPPORTED_VERSIONS = "unsupported-versions"
+
+
+EVERYTHING = frozenset(Allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +25,14 @@ class Finding:
     what: str
     why: str = ""
     fix: str = ""
+    allow: Allowed | None = None  # the value of `--allow` that makes a warning of this error
+
+    def as_warning(self) -> Finding:
+        return replace(self, severity="warning", fix="")
 
 
-def error(path: Path, what: str, why: str = "", fix: str = "") -> Finding:
-    return Finding("error", path, what, why, fix)
+def error(path: Path, what: str, why: str = "", fix: str = "", allow: Allowed | None = None) -> Finding:
+    return Finding("error", path, what, why, fix, allow)
 
 
 def warning(path: Path, what: str, why: str = "", fix: str = "") -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from talosmith.errors import InventoryError, Problem
 from talosmith.files.regular import shown
 from talosmith.inventory import rules
 from talosmith.inventory.explain import explain, path_in_files
-from talosmith.inventory.findings import Finding
+from talosmith.inventory.findings import EVERYTHING, Allowed, Finding
 from talosmith.inventory.merge import Merged, show_line
 from talosmith.inventory.origins import Origin, origins
 from talosmith.inventory.parse import Document, Path
@@ -35,6 +36,7 @@ class Report:
     resolved: Resolved | None = None
     merged: Merged | None = None
     paths: dict[Problem, Path] = field(default_factory=dict, repr=False)  # which key of the inventory each is about
+    allowed: dict[Problem, tuple[Allowed, Problem]] = field(default_factory=dict, repr=False)  # warning: as an error
 
     @property
     def cluster(self) -> Cluster:
@@ -59,35 +61,43 @@ class Report:
 
 
 def load(inventory: str | os.PathLike[str] | None = None, environment: str | None = None) -> Cluster:
-    """The cluster an inventory describes; raises `InventoryError` with every problem if it is wrong."""
-    return check(inventory, environment).cluster
+    """The cluster an inventory describes; raises `InventoryError` with every problem if it is wrong.
+
+    Versions that are not supported together are accepted: `validate`, `plan` and `up` refuse them.
+    """
+    return check(inventory, environment, allow=EVERYTHING).cluster
 
 
 def check(
-    inventory: str | os.PathLike[str] | None = None, environment: str | None = None, *, machines: bool = False
+    inventory: str | os.PathLike[str] | None = None,
+    environment: str | None = None,
+    *,
+    machines: bool = False,
+    allow: Collection[Allowed] = (),
 ) -> Report:
     """Every problem of an inventory, and its cluster. Nothing is written.
 
     `machines`: the caller works with machines, so a provider that is not built is an error instead of a warning.
+    `allow`: what is a warning instead of an error.
     """
     cluster_file = find(inventory, environment)
-    return check_sources(read(cluster_file), shown(cluster_file), machines=machines)
+    return check_sources(read(cluster_file), shown(cluster_file), machines=machines, allow=allow)
 
 
-def check_sources(sources: Sources, name: str, *, machines: bool = False) -> Report:
+def check_sources(sources: Sources, name: str, *, machines: bool = False, allow: Collection[Allowed] = ()) -> Report:
     """The same, of an inventory that is read already."""
     report = Report(name)
     merged = Merged(sources)
     # Where a file cannot be read, values missing from the rest are not reported.
     if not sources.problems:
         report.merged = merged
-        _check_content(report, merged, machines=machines)
+        _check_content(report, merged, machines=machines, allow=allow)
     report.problems[:0] = _with_lines(sources)
     report.problems = sorted(dict.fromkeys(report.problems), key=_order)
     return report
 
 
-def _check_content(report: Report, merged: Merged, *, machines: bool) -> None:
+def _check_content(report: Report, merged: Merged, *, machines: bool, allow: Collection[Allowed]) -> None:
     inventory, wrong = _form(report, merged)
     if inventory is None:
         return
@@ -106,7 +116,7 @@ def _check_content(report: Report, merged: Merged, *, machines: bool) -> None:
         found += patches.unused(names)
         report.problems += patches.not_applied(names)
         report.resolved = resolved
-    _tell(report, merged, [finding for finding in found if whole or _stands(finding, wrong, merged)])
+    _tell(report, merged, [finding for finding in found if whole or _stands(finding, wrong, merged)], allow)
 
 
 def _with_absolute_paths(inventory: Inventory, merged: Merged) -> Inventory:
@@ -176,12 +186,19 @@ def _without(data: Any, path: Path) -> Any:
     return data
 
 
-def _tell(report: Report, merged: Merged, findings: list[Finding]) -> None:
+def _tell(report: Report, merged: Merged, findings: list[Finding], allow: Collection[Allowed] = ()) -> None:
     for finding in findings:
-        path = path_in_files(finding.path, merged.data)
-        problem = merged.problem(finding.severity, path, finding.what, finding.why, finding.fix)
+        problem = _problem(finding, merged)
+        if finding.allow is not None and finding.allow in allow:
+            refused, problem = problem, _problem(finding.as_warning(), merged)
+            report.allowed[problem] = finding.allow, refused
         report.problems.append(problem)
         report.paths[problem] = finding.path
+
+
+def _problem(finding: Finding, merged: Merged) -> Problem:
+    path = path_in_files(finding.path, merged.data)
+    return merged.problem(finding.severity, path, finding.what, finding.why, finding.fix)
 
 
 def _with_lines(sources: Sources) -> list[Problem]:

@@ -205,12 +205,12 @@ SizeMib = Annotated[int, *_kind(_size_mib, "size of a disk", examples=["50G"])]
 
 def _version(value: Any) -> Version:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        raise wrong("this is a number, not a full version", fix="write all three parts, for example v1.13.9")
+        raise wrong("this is a number, not a full version", fix="write all three parts, for example v1.14.1")
     text = _text(value, "a version")
     try:
         return Version.parse(text)
     except ValueError:
-        raise wrong(f"`{text}` is not a full version", fix="write all three parts, for example v1.13.9") from None
+        raise wrong(f"`{text}` is not a full version", fix="write all three parts, for example v1.14.1") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ def _taint(value: Any) -> str:
     return text
 
 
-FullVersion = Annotated[Version, *_kind(_version, "version with all three parts", examples=["v1.13.9"])]
+FullVersion = Annotated[Version, *_kind(_version, "version with all three parts", examples=["v1.14.1"])]
 SecretReference = Annotated[
     SecretRef,
     *_kind(_secret, "where the secret is: `sops:key` or `env:NAME`", pattern="^(env|sops):[A-Za-z0-9_.-]+$"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from talosmith.desired.target import Desired, config_digest
 from talosmith.model.secret import Secret
 
 if TYPE_CHECKING:
+    from talosmith.desired.config.meaning import Meaning
     from talosmith.desired.config.schema.documents import Document
 
 
@@ -32,25 +33,35 @@ def read_config(config: Secret, name: str, desired: Desired, *, pending: bool = 
         return ConfigSeen(
             config=wanted.config, digest=wanted.digest, controlplane=wanted.is_controlplane, pending=pending
         )
-    from talosmith.desired.config.compare import differing_paths
     from talosmith.desired.config.load import load
+    from talosmith.desired.config.meaning import meaning
 
     documents, understood = _documents(config.reveal())
     digest = config_digest(documents) if understood else hashlib.sha256(config.reveal().encode()).hexdigest()
-    if wanted is not None and understood and not differing_paths(documents, load(wanted.config.reveal())):
-        digest = wanted.digest  # the same, with empty fields written or left out
-    main = next((one for one in documents if "kind" not in one), {})
+    if wanted is not None and understood and _says_the_same(documents, load(wanted.config.reveal())):
+        digest = wanted.digest
+    read = meaning(documents)
+    try:
+        controlplane, foreign_reason = read.is_controlplane, _foreign_machine(read, name, desired)
+    except (AttributeError, TypeError):  # plain values that no Talos would have as a config
+        if understood:
+            raise
+        controlplane, foreign_reason = False, ""
     return ConfigSeen(
-        config=config,
-        digest=digest,
-        controlplane=_section(main, "machine").get("type") in ("controlplane", "init"),
-        pending=pending,
-        foreign_reason=_foreign_machine(main, documents, name, desired),
+        config=config, digest=digest, controlplane=controlplane, pending=pending, foreign_reason=foreign_reason
     )
 
 
+def _says_the_same(live: Sequence[Document], rendered: Sequence[Document]) -> bool:
+    """With empty fields written or left out, or in another form: fields of v1alpha1, or documents."""
+    from talosmith.desired.config.compare import differing_paths
+    from talosmith.desired.config.meaning import meaning
+
+    return not differing_paths(live, rendered) or meaning(live) == meaning(rendered)
+
+
 def _documents(text: str) -> tuple[Sequence[Document], bool]:
-    """As Talos 1.13 reads them; what only a newer Talos understands as plain values."""
+    """As Talos reads them; what only a Talos newer than all known ones understands as plain values."""
     from talosmith.desired.config.load import load
     from talosmith.desired.config.nodes import compose, plain
     from talosmith.desired.config.problems import ConfigError
@@ -66,19 +77,10 @@ def _documents(text: str) -> tuple[Sequence[Document], bool]:
     return [value for value in values if isinstance(value, Mapping)], False
 
 
-def _foreign_machine(main: Document, documents: Sequence[Document], name: str, desired: Desired) -> str:
-    cluster = _section(main, "cluster")
-    known = cluster.get("id")
-    if known and known != desired.bundle.cluster_id:
-        other = cluster.get("clusterName") or "without a name"
+def _foreign_machine(config: Meaning, name: str, desired: Desired) -> str:
+    if config.cluster_id and config.cluster_id != desired.bundle.cluster_id:
+        other = config.cluster_name or "without a name"
         return f"its config is of another cluster ({other}), though it has this cluster's authority"
-    named = next((one for one in documents if one.get("kind") == "HostnameConfig"), {})
-    hostname = named.get("hostname") or _section(_section(main, "machine"), "network").get("hostname") or ""
-    if hostname != name and hostname in desired.nodes:
-        return f"it is `{hostname}`, another node of this cluster"
+    if config.hostname != name and config.hostname in desired.nodes:
+        return f"it is `{config.hostname}`, another node of this cluster"
     return ""
-
-
-def _section(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, Mapping) else {}

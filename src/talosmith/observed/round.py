@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from talosmith.desired.config.load import load
 from talosmith.desired.target import Desired
 from talosmith.errors import TalosmithError
 from talosmith.kube import KubeClient, KubeNode, NotFound
@@ -38,7 +37,7 @@ class Expected:
     workers: tuple[str, ...]
     registered: tuple[str, ...]  # nodes that have a Node object
     components: tuple[str, ...]
-    without_cni: bool  # cluster.network.cni: none: Talos installs no CNI
+    without_cni: bool  # Talos installs no CNI, nor does an add-on
     manifests: bool  # Talos applies manifests of the user; a CNI may be among them
     proxy: bool
     core_dns: bool
@@ -46,22 +45,17 @@ class Expected:
 
     @classmethod
     def of(cls, desired: Desired) -> Expected:
-        first = next(desired.controlplanes)
-        main = _main(first.config.reveal())
-        cluster, machine = main.get("cluster") or {}, main.get("machine") or {}
-        off = {
-            COMPONENTS[1]: _inside(machine, "controlPlane", "controllerManager").get("disabled"),
-            COMPONENTS[2]: _inside(machine, "controlPlane", "scheduler").get("disabled"),
-        }
+        config = desired.meaning
+        on = {COMPONENTS[1]: config.controller_manager_enabled, COMPONENTS[2]: config.scheduler_enabled}
         return cls(
             controlplanes=tuple(node.name for node in desired.controlplanes),
             workers=tuple(node.name for node in desired.workers),
             registered=tuple(name for name, node in desired.nodes.items() if _registers(node.config.reveal())),
-            components=tuple(name for name in COMPONENTS if not off.get(name)),
+            components=tuple(name for name in COMPONENTS if on.get(name, True)),
             without_cni=desired.without_cni,
-            manifests=bool(cluster.get("inlineManifests") or cluster.get("extraManifests")),
-            proxy=not _inside(cluster, "proxy").get("disabled"),
-            core_dns=not _inside(cluster, "coreDNS").get("disabled"),
+            manifests=bool(config.inline_manifests or config.external_manifests),
+            proxy=config.proxy_enabled,
+            core_dns=config.core_dns_enabled,
             endpoint=desired.cluster.endpoint.url if desired.cluster.provider.has_api_balancer else "",
         )
 
@@ -200,14 +194,13 @@ def _installs_cni(daemon_set: Object) -> bool:
     return any(_inside(volume, "hostPath").get("path", "").startswith(_CNI_FOLDERS) for volume in volumes)
 
 
-def _main(text: str) -> Mapping[str, Any]:
-    return next((one for one in load(text) if "kind" not in one), {})
-
-
 def _registers(text: str) -> bool:
-    return "skipNodeRegistration" not in text or not _inside(_main(text), "machine", "kubelet").get(
-        "skipNodeRegistration"
-    )
+    if "skipNodeRegistration" not in text:
+        return True
+    from talosmith.desired.config.load import load
+    from talosmith.desired.config.meaning import meaning
+
+    return not meaning(load(text)).skip_node_registration
 
 
 def _inside(value: Mapping[str, Any], *path: str) -> Mapping[str, Any]:

@@ -26,13 +26,27 @@ from talosmith.steps.machines import ResizeMachine, only_grows
 from talosmith.steps.nodes import Reboot
 
 _NETWORK = (
-    "machine.network", "LinkConfig", "BondConfig", "VLANConfig", "BridgeConfig", "DHCPv4Config", "DHCPv6Config",
-    "ResolverConfig", "Layer2VIPConfig", "RoutingRuleConfig",
+    "machine.network", "LinkConfig", "LinkAliasConfig", "BondConfig", "VLANConfig", "BridgeConfig", "DummyLinkConfig",
+    "VethConfig", "VRFConfig", "WireguardConfig", "EthernetConfig", "DHCPv4Config", "DHCPv6Config", "ResolverConfig",
+    "Layer2VIPConfig", "HCloudVIPConfig", "RoutingRuleConfig", "BlackholeRouteConfig", "BGPInstanceConfig",
+    "NetworkDefaultActionConfig", "NetworkRuleConfig",
 )  # fmt: skip
 # Changes that Talos takes up without a reboot, and for which no component of a control plane restarts.
 _RESTARTS_NOTHING = (
     "cluster.extraManifests", "cluster.inlineManifests", "cluster.externalCloudProvider", "cluster.discovery",
     "cluster.adminKubeconfig", "cluster.allowSchedulingOnControlPlanes", "cluster.coreDNS", "cluster.proxy",
+)  # fmt: skip
+# Documents whose changes restart static pods of a control plane.
+_RESTARTING_KINDS = (
+    "KubeAPIServerConfig", "KubeAPIServerCAConfig", "KubeAggregatorCAConfig", "KubeServiceAccountConfig",
+    "KubeAdmissionControlConfig", "KubeAuditPolicyConfig", "KubeAuthenticationConfig", "KubeAuthorizerConfig",
+    "KubeControllerManagerConfig", "KubeSchedulerConfig", "KubeEtcdEncryptionConfig", "KubeNetworkConfig",
+    "KubeClusterConfig",
+)  # fmt: skip
+# From 1.14 on Talos restarts CRI for these, and with it etcd and kubelet; before, they need a reboot.
+_RESTARTING_CRI = (
+    "machine.baseRuntimeSpecOverrides", "machine.files", "RegistryAuthConfig", "CRICustomizationConfig",
+    "CRIBaseRuntimeSpecConfig",
 )  # fmt: skip
 
 
@@ -64,10 +78,10 @@ def change_config(
         elif isinstance(seen.config, Secret) and seen.config_digest != wanted.digest:
             before, after = (load(one.reveal(), wanted.name) for one in (seen.config, wanted.config))
             paths, changed = differing_paths(before, after), changed_fields(before, after)
-            if (why := refusal(paths, changed, running=running)) is not None:
+            if (why := refusal(before, after, paths, changed, running=running)) is not None:
                 plan.block(why.cause, wanted.name, settings=why.settings, fix=why.fix, symptoms=why.symptoms)
                 continue
-            for remark in remarks(paths):
+            for remark in remarks(before, after):
                 noted.setdefault(remark, []).append(wanted.name)
             rebooting = needs_reboot(before, after, desired.cluster.talos_version)
             _change(
@@ -122,6 +136,10 @@ def config_change(
 
 
 def _restarts_components(path: str) -> bool:
+    if path.startswith((*_RESTARTING_KINDS, *_RESTARTING_CRI)):
+        return True
+    if path.startswith("machine.registries.config"):
+        return ".auth" in path
     return path.startswith(("cluster.", "machine.controlPlane")) and not path.startswith(_RESTARTS_NOTHING)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from talosmith.sops.tree import Comment, Document
-from talosmith.yaml.go_words import Timestamp, resolve_for_sops
+from talosmith.yaml.go_words import Timestamp, is_text_since_1_2, resolve_for_sops
 from talosmith.yaml.goyaml import Writer
 from talosmith.yaml.goyaml_scalar import escaped
 
@@ -53,13 +53,16 @@ class _Writer(Writer):
         return [f"{' ' * column}#{line}\n" for comment in comments for line in comment.text.split("\n")]
 
     def name(self, key: Any) -> str:
-        return "!!merge <<" if key == "<<" else super().name(key)
+        if key == "<<":
+            return "!!merge <<"
+        return f'"{key}"' if isinstance(key, str) and is_text_since_1_2(key) else super().name(key)
 
     def inline(self, text: str) -> str:
         if isinstance(text, Timestamp):
             return str(text)
-        # Numbers to the go-yaml of sops, though not to that of Talos.
-        return super().inline(text) if type(resolve_for_sops(text)) is not int else f'"{text}"'
+        # Numbers to the go-yaml of sops, though not to that of Talos; and sops has one kind of quotes for both.
+        quoted = type(resolve_for_sops(text)) is int or is_text_since_1_2(text)
+        return f'"{text}"' if quoted else super().inline(text)
 
     def textless(self, value: Any) -> str:
         """A whole float keeps its point: without it, the value would come back as an integer."""

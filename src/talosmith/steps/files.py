@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import yaml
 
 from talosmith.desired.bundle import Bundle
-from talosmith.desired.config.load import load
 from talosmith.desired.outputs import talosconfig_text
 from talosmith.desired.pki import read_certificate
 from talosmith.desired.talosconfig import ADMIN
@@ -148,8 +147,7 @@ def kubeconfig_serves(path: Path, desired: Desired) -> bool:
 
 def kubernetes_endpoint(desired: Desired) -> str:
     """As the machine config of control planes has it: a patch may set another one than the inventory."""
-    first = next(iter(desired.controlplanes))
-    return str(load(first.config.reveal(), first.name)[0]["cluster"]["controlPlane"]["endpoint"])
+    return desired.meaning.endpoint
 
 
 def talosconfig_is_ours(path: Path, bundle: Bundle) -> bool | None:

@@ -18,6 +18,7 @@ from talosmith.steps.change_config import has_config
 from talosmith.steps.context import Context
 from talosmith.steps.install_disk import check_install_disk, without_match
 from talosmith.steps.nodes import answer, answers
+from talosmith.steps.unattended_install import check_installation
 from talosmith.talos import (
     InMaintenance,
     Invalid,
@@ -72,6 +73,7 @@ class FirstConfig(OnNode):
             try:
                 await answer(node)
                 await _installed(node)
+                await check_installation(node, now() - began)
                 return True
             except InMaintenance as waiting:
                 phase = "maintenance"

@@ -1,8 +1,9 @@
 """Whether the machine has the disk that Talos is to be installed on, asked before the machine config is applied.
 
-Talos itself checks a disk selector when the config is applied, but an install disk given by path only when it
-installs: by then the node has left maintenance mode, and it fails, reboots and falls back. On machines that need no
-installation (containers, cloud images, disk images that Talos already runs from) Talos ignores the install disk.
+Talos up to 1.13 checks a disk selector when the config is applied, but an install disk given by path only when it
+installs: by then the node has left maintenance mode, and it fails, reboots and falls back. Talos 1.14 checks neither
+and waits for the disk. On machines that need no installation (containers, cloud images, disk images that Talos runs
+from already) Talos ignores the install disk.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from posixpath import normpath
 from typing import Any
 
-from talosmith.desired.config.load import load
 from talosmith.errors import Permanent, TalosmithError
 from talosmith.model.secret import Secret
 from talosmith.talos import Invalid, NotFound, TalosNode
@@ -23,18 +23,35 @@ DiskSpec = Mapping[str, Any]  # of Disks.block.talos.dev
 
 
 async def check_install_disk(node: TalosNode, config: Secret) -> None:
-    """Raise `Permanent` if `machine.install.disk` does not exist on a machine in maintenance mode.
+    """Raise `Permanent` if a machine in maintenance mode has no disk that Talos would be installed on.
 
-    Where the disks are not known, nothing is checked.
+    Where the disks are not known, or the expression that selects one is not understood, nothing is checked.
     """
-    install = _install(config)
-    disk = install.get("disk")
-    if not disk or install.get("diskSelector"):
+    from talosmith.desired.config.load import load
+    from talosmith.desired.config.meaning import meaning  # many modules, for who applies a first config
+
+    read = meaning(load(config.reveal()))
+    named, expression = read.install_disk, str((read.install or {}).get("match", ""))
+    if not expression:
         return
     disks = await _disks(node)
-    if not disks or _has(disks, str(disk)) or not await _is_to_be_installed(node):
+    if not disks or (_has(disks, named) if named else _selects(expression, disks)):
         return
-    raise _missing(node, f"install disk {disk} does not exist (no such file or directory)", disks)
+    if not await _is_to_be_installed(node):
+        return
+    if named:
+        raise _missing(node, f"install disk {named} does not exist (no such file or directory)", disks)
+    raise _missing(node, f"install disk selector matches no disk ({expression})", disks)
+
+
+def _selects(expression: str, disks: Sequence[DiskSpec]) -> bool:
+    from talosmith.desired.config.cel.evaluate import selects_disk
+    from talosmith.desired.config.cel.parse import CelError
+
+    try:
+        return any(selects_disk(expression, disk) for disk in disks)
+    except CelError:
+        return True
 
 
 async def without_match(node: TalosNode, refused: Invalid) -> TalosmithError:
@@ -43,19 +60,18 @@ async def without_match(node: TalosNode, refused: Invalid) -> TalosmithError:
     return _missing(node, f"install disk selector matches no disk ({refused.said})", disks) if disks else refused
 
 
+async def missing_disk(node: TalosNode, what: str) -> Permanent:
+    """The error for a disk that does not exist, with those that do."""
+    return _missing(node, what, await _disks(node))
+
+
 def _missing(node: TalosNode, what: str, disks: Sequence[DiskSpec]) -> Permanent:
     usable = [one for one in disks if not one.get("readonly") and not one.get("cdrom")]
     return Permanent(
         f"{node.name}: {what}; disks of the machine: {', '.join(map(_described, usable)) or 'none'}",
-        hint=f"set `disk` or `disk_selector` of {node.name} in the inventory, or machine.install in its patches, "
-        "to one of them",
+        hint=f"set `disk` or `disk_selector` of {node.name} in the inventory, or machine.install "
+        "(from Talos 1.14 on UnattendedInstallConfig) in its patches, to one of them",
     )
-
-
-def _install(config: Secret) -> Mapping[str, Any]:
-    main = next((one for one in load(config.reveal()) if "kind" not in one), {})
-    found = (main.get("machine") or {}).get("install") or {}
-    return found if isinstance(found, Mapping) else {}
 
 
 async def _disks(node: TalosNode) -> list[DiskSpec]:

@@ -13,7 +13,9 @@ from talosmith.steps.context import Context
 from talosmith.talos import InMaintenance, TalosNode, Unreachable
 from talosmith.waiting import until
 
-_LEFT = ("STATE", "EPHEMERAL")  # what makes it a node of a cluster; Talos itself stays, to boot into maintenance mode
+# What makes it a node of a cluster. Talos itself stays, to boot into maintenance mode, and so do user volumes.
+_WIPED = ("STATE", "EPHEMERAL")
+_ON_EPHEMERAL = ("ETCD", "CRI", "KUBELET", "LOG")  # unless the machine config gives one a partition: Talos 1.14
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,12 @@ class ResetNode(OnNode):
 
     async def run(self, context: Context, report: Report) -> None:
         node = context.configured(self.name)
+        partitions = (
+            *_WIPED,
+            *(one.name for one in await node.volumes() if one.name in _ON_EPHEMERAL and one.location),
+        )
         context.check_lock()
-        await node.reset(graceful=False, reboot=True, partitions=_LEFT)
+        await node.reset(graceful=False, reboot=True, partitions=partitions)
         resetting = partial(report, phase="resetting")
         await until(lambda: _is_empty(node), resetting, "waiting for the node to be reset")
 

@@ -16,7 +16,7 @@ connection per address open. Both hand out `TalosNode`, whose methods are the ca
 - etcd: etcd_members, etcd_status, etcd_remove, etcd_leave, etcd_forfeit, etcd_alarms, etcd_disarm, etcd_defragment,
   etcd_snapshot, etcd_snapshot_to, etcd_recover
 - resources: get, list, watch, kind; and as types of their own: machine_status, watch_machine_status, links,
-  addresses, node_addresses, members, nodename, system_disk, time_status, diagnostics, machine_config
+  addresses, node_addresses, members, nodename, system_disk, volumes, time_status, diagnostics, machine_config
 - streams: events, logs, log_names, dmesg, read, read_file, boot_id, copy, list_files, cluster_health
 - the connection: connect, fingerprint, close
 
@@ -71,6 +71,6 @@ _HOMES = {  # which module has which names
     "snapshot": "Snapshot",
     "sweeping": "Swept sweep",
     "system": "Disk Memory Mount TimeReading Version",
-    "views": "Diagnostic Link LinkAddress MachineStatus Member TimeStatus Unmet",
+    "views": "Diagnostic Link LinkAddress MachineStatus Member TimeStatus Unmet Volume",
 }
 __getattr__ = lookup(__name__, _HOMES)

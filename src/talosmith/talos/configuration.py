@@ -27,7 +27,11 @@ _LARGEST_KUBECONFIG = 4 * MIB
 
 
 class ApplyMode(StrEnum):
-    """How a new config takes effect. `REBOOT` is gone from Talos 1.14 on."""
+    """How a new config takes effect.
+
+    Talos 1.14 has no `REBOOT`: a configured node answers `Unsupported`. Its `AUTO` is `NO_REBOOT`, which it accepts
+    for every change, also for one that has no effect until the node reboots.
+    """
 
     AUTO = "auto"
     NO_REBOOT = "no-reboot"

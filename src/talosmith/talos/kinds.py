@@ -39,6 +39,7 @@ KINDS: dict[str, Kind] = {
     "systemdisks": Kind("runtime", "SystemDisks.block.talos.dev"),
     "systeminformation": Kind("hardware", "SystemInformations.hardware.talos.dev"),
     "timestatuses": Kind("runtime", "TimeStatuses.v1alpha1.talos.dev"),
+    "unattendedinstallstatuses": Kind("runtime", "UnattendedInstallStatuses.runtime.talos.dev"),
     "versions": Kind("runtime", "Versions.runtime.talos.dev"),
     "volumestatuses": Kind("runtime", "VolumeStatuses.block.talos.dev"),
 }

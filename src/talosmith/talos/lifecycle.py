@@ -1,4 +1,4 @@
-"""Installing, upgrading and pulling images the way of Talos 1.13.
+"""Installing, upgrading and pulling images the way of Talos 1.13 and 1.14.
 
 `upgrade` only runs the installer: nothing is pulled, drained, checked or rebooted by it. Pull the image first, and
 reboot afterwards; the caller answers for etcd.
@@ -14,7 +14,14 @@ from enum import StrEnum
 from talosmith.foreign_text import cleaned
 from talosmith.talos.errors import Failed, NotTalos, Unsupported
 from talosmith.talos.grpc.caller import NO_CHANNEL, Caller
-from talosmith.talos.proto.common_pb2 import CONTAINERD, CRI, NS_CRI, NS_SYSTEM, ContainerdInstance
+from talosmith.talos.proto.common_pb2 import (
+    CONTAINERD,
+    CRI,
+    NS_CRI,
+    NS_SYSTEM,
+    NS_TALOSCONTAINERS,
+    ContainerdInstance,
+)
 from talosmith.talos.proto.image_pb2 import (
     ImageServiceListRequest,
     ImageServicePullLayerProgress,
@@ -45,12 +52,14 @@ class Store(StrEnum):
 
     SYSTEM = "system"  # the installer, etcd, kubelet
     KUBERNETES = "kubernetes"  # pods
+    CONTAINERS = "containers"  # of ContainerConfig documents, from Talos 1.14 on
     MEMORY = "memory"  # Talos' own services; gone at a reboot
 
 
 _STORES = {
     Store.SYSTEM: ContainerdInstance(driver=CRI, namespace=NS_SYSTEM),
     Store.KUBERNETES: ContainerdInstance(driver=CRI, namespace=NS_CRI),
+    Store.CONTAINERS: ContainerdInstance(driver=CRI, namespace=NS_TALOSCONTAINERS),
     Store.MEMORY: ContainerdInstance(driver=CONTAINERD, namespace=NS_SYSTEM),
 }
 

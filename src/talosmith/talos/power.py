@@ -72,7 +72,8 @@ class PowerCalls(Caller):
     ) -> str:
         """Erases the node. Without partitions the whole system disk goes, and Talos with it.
 
-        `graceful` drains and leaves etcd first; `partitions` are labels such as `STATE` and `EPHEMERAL`.
+        `graceful` drains and leaves etcd first; `partitions` are system volumes such as `STATE` and `EPHEMERAL`.
+        Talos up to 1.13 refuses one without a partition of its own; 1.14 accepts it with the volume that it is on.
         """
         if partitions and wipe is Wipe.USER_DISKS:
             raise UsageError("system partitions are not wiped together with user disks only")
@@ -103,7 +104,7 @@ class PowerCalls(Caller):
     ) -> str:
         """The way of Talos before 1.13: the node pulls, checks etcd, installs and reboots by itself.
 
-        `force` skips the node's checks of etcd.
+        Talos 1.13 and 1.14 still have it. `force` skips the node's checks of etcd.
         """
         if reboot_mode not in _UPGRADE_REBOOTS:
             raise UsageError(f"an upgrade does not know the reboot mode {reboot_mode.value}")

@@ -69,6 +69,16 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class Volume:
+    """A volume of Talos' own or of the user. One without a location is a directory on another volume."""
+
+    name: str
+    type: str  # partition, disk, directory, overlay, …
+    phase: str  # ready, waiting, missing, failed, …
+    location: str  # a device such as /dev/sda4
+
+
+@dataclass(frozen=True, slots=True)
 class TimeStatus:
     """Whether the node's clock follows a time server."""
 
@@ -125,6 +135,10 @@ class ViewCalls(ResourceCalls):
         """The device that Talos is installed on, such as `/dev/sda`."""
         found = await self.get("systemdisks", "system-disk")
         return self._fields(found, lambda item: str(item.spec["devPath"]))
+
+    async def volumes(self) -> tuple[Volume, ...]:
+        found = await self.list("volumestatuses")
+        return tuple(self._fields(item, _volume) for item in found)
 
     async def time_status(self) -> TimeStatus:
         found = await self.get("timestatuses", "node")
@@ -197,6 +211,11 @@ def _member(item: Resource) -> Member:
         machine_type=str(spec["machineType"]),
         operating_system=str(spec.get("operatingSystem") or ""),
     )
+
+
+def _volume(item: Resource) -> Volume:
+    spec = item.spec
+    return Volume(item.id, str(spec.get("type") or ""), str(spec.get("phase") or ""), str(spec.get("location") or ""))
 
 
 def _diagnostic(item: Resource) -> Diagnostic:

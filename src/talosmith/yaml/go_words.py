@@ -80,11 +80,16 @@ def resolve_for_kubernetes(word: str) -> Scalar:
     return BOOLEANS_1_1[word] if word in BOOLEANS_1_1 else resolve(word)
 
 
+def is_text_since_1_2(text: str) -> bool:
+    """Whether it is text in YAML 1.2, and a bool, a number or a merge key in YAML 1.1."""
+    return text in BOOLEANS_1_1 or text == "<<" or (text[:1] in _NUMERIC and _BASE_60.match(text) is not None)
+
+
 def stays_text(text: str) -> bool:
     """Whether every reader of YAML 1.1 or 1.2 takes the text, unquoted, for text; go-yaml quotes the others."""
-    if text in BOOLEANS_1_1 or text == "<<" or type(resolve(text)) is not str:
+    if type(resolve(text)) is not str or is_text_since_1_2(text):
         return False
-    return text[0] not in _NUMERIC or not (_BASE_60.match(text) or time(text))
+    return text[0] not in _NUMERIC or not time(text)
 
 
 def _number(word: str) -> Scalar:

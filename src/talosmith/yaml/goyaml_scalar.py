@@ -1,7 +1,7 @@
 """How go-yaml writes a single value: plain, in single quotes or in double quotes.
 
-It quotes twice what a reader of YAML 1.1 or 1.2 might take for a number, a date, a bool or nothing, and once
-what only cannot stand plain.
+Double quotes are for what a reader of YAML 1.2 takes for a number, a date, a bool or nothing; single quotes for what
+only cannot stand plain, and, as Talos 1.14 has it (1.13 takes double ones), for what YAML 1.1 reads otherwise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from talosmith.errors import TalosmithError
 from talosmith.govalues import format_float
-from talosmith.yaml.go_words import stays_text
+from talosmith.yaml.go_words import is_text_since_1_2, stays_text
 
 LONGEST_SIMPLE_KEY = 128  # bytes; a longer key is written behind a question mark
 
@@ -53,12 +53,12 @@ def unprintable(text: str) -> bool:
 def inline(text: str) -> str:
     """The text on one line. Empty if it has line breaks: then its place decides about its form."""
     if _HARMLESS.fullmatch(text):
-        return f'"{text}"' if text in _WORDS else text
+        return text if text not in _WORDS else f"'{text}'" if is_text_since_1_2(text) else f'"{text}"'
     if BREAK.search(text):
         return ""
-    if not text or unprintable(text) or "\t" in text or not stays_text(text):
+    if not text or unprintable(text) or "\t" in text or not (stays_text(text) or is_text_since_1_2(text)):
         return f'"{escaped(text)}"'
-    if _NOT_PLAIN.match(text):
+    if _NOT_PLAIN.match(text) or is_text_since_1_2(text):
         return "'" + text.replace("'", "''") + "'"
     return text
 
@@ -72,6 +72,10 @@ def simple_key(key: str) -> str:
     return form if len(key) * 4 <= LONGEST_SIMPLE_KEY or len(key.encode()) <= LONGEST_SIMPLE_KEY else ""
 
 
+class Octal(int):
+    """A number that is written in octal, such as the mode of a file."""
+
+
 def textless(value: Any) -> str:
     """A number, a bool, nothing, or a collection without content."""
     if value is None:
@@ -79,7 +83,7 @@ def textless(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(int(value))
+        return f"{value:#o}" if isinstance(value, Octal) else str(int(value))
     if isinstance(value, float):
         if math.isfinite(value):
             return format_float(value)

@@ -122,15 +122,10 @@ def label_value(field: str, value: str) -> Iterator[Obj]:
 
 def _owners(metadata: Obj) -> Iterator[Obj]:
     owners = metadata.get("ownerReferences") or ()
-    for owner in owners:
-        for name, why in (
-            ("apiVersion", "version must not be empty"),
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ):
+    for number, owner in enumerate(owners):
+        for name in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(name):
-                yield invalid_value(f"metadata.ownerReferences.{name}", "", why)
+                yield required(f"metadata.ownerReferences[{number}].{name}", "must not be empty")
     if sum(bool(owner.get("controller")) for owner in owners) > 1:
         chiefs = [f"{owner.get('kind')}/{owner.get('name')}" for owner in owners if owner.get("controller")]
         why = (

@@ -83,9 +83,9 @@ def content_of(content_type: str, body: bytes | Obj | list[Any]) -> Any:
         return json.loads(body)
     except yaml.YAMLError as error:
         problem = str(getattr(error, "problem", None) or error)
-        raise bad_request(f"error decoding YAML: error converting YAML to JSON: yaml: {problem}") from None
-    except ValueError as error:
-        raise bad_request(f"error decoding patch: {error}") from None
+        raise bad_request(f"error encoding patch: yaml: {problem}") from None
+    except ValueError:
+        raise bad_request("invalid JSON patch") from None
 
 
 def _from_yaml(body: bytes) -> Any:

@@ -37,7 +37,7 @@ def answer(kubernetes: Kubernetes, kind: Kind, obj: Obj, user: User, namespace: 
 
 def _one_of_both() -> ApiError:
     why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-    problem = invalid_value("spec.resourceAttributes", None, why)
+    problem = invalid_value("spec", None, why)
     message = f'.authorization.k8s.io "" is invalid: {problem["field"]}: {problem["message"]}'
     return ApiError(422, "Invalid", message, {"group": "authorization.k8s.io", "causes": [problem]})
 

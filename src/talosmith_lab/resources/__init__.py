@@ -2,9 +2,9 @@
 
 from talosmith_lab.resources import cluster, network, node
 from talosmith_lab.resources.catalog import Resource, get_resource, list_resources
-from talosmith_lab.resources.kinds import Kind, kinds
+from talosmith_lab.resources.kinds import Kind, kinds, kinds_of
 
 # Importing them declares who makes what.
 _DECLARED = (cluster, network, node)
 
-__all__ = ["Kind", "Resource", "get_resource", "kinds", "list_resources"]
+__all__ = ["Kind", "Resource", "get_resource", "kinds", "kinds_of", "list_resources"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from talosmith_lab.machine import Machine
-from talosmith_lab.resources.kinds import DEFINITIONS, NAMESPACES, Kind, kinds
+from talosmith_lab.resources.kinds import DEFINITIONS, NAMESPACES, Kind, kinds_of
 from talosmith_lab.world import World
 
 
@@ -41,11 +41,12 @@ def makes(type_: str, *, from_config: bool = False) -> Callable[[Maker], Maker]:
 
 def list_resources(world: World, machine: Machine, type_: str) -> list[Resource]:
     """In the order of their ids; raises `KeyError` for a type that does not exist."""
-    kind = kinds()[type_]
+    known = kinds_of(machine.run.version if machine.run else machine.version)
+    kind = known[type_]
     if type_ == DEFINITIONS:
-        made: Made = ((one.type.lower(), one.definition()) for one in kinds().values())
+        made: Made = ((one.type.lower(), one.definition()) for one in known.values())
     elif type_ == NAMESPACES:
-        made = ((name, {"description": ""}) for name in {one.namespace for one in kinds().values()})
+        made = ((name, {"description": ""}) for name in {one.namespace for one in known.values()})
     else:
         made = _MAKERS[type_](world, machine) if type_ in _MAKERS else ()
     version = machine.config_revision if type_ in _FROM_CONFIG else machine.revision

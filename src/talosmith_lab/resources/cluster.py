@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
+from talosmith.desired.config.meaning import Meaning
 from talosmith.desired.pki import CertificateAndKey, to_base64
 from talosmith_lab import naming
 from talosmith_lab.kubernetes import STATIC_PODS
 from talosmith_lab.machine import Machine
-from talosmith_lab.nodeconfig import NodeConfig, documents_of
+from talosmith_lab.nodeconfig import NodeConfig, documents_of, meaning_of
 from talosmith_lab.resources.catalog import Made, makes
 from talosmith_lab.versions import line_of
 from talosmith_lab.world import World
@@ -110,6 +112,31 @@ def node_labels(world: World, machine: Machine) -> Made:
         yield key, {"key": key, "value": value}
 
 
+@makes("KubeletConfigs.kubernetes.talos.dev", from_config=True)
+def kubelet_config(world: World, machine: Machine) -> Made:
+    """talosctl 1.14 asks whether a node has a kubelet at all."""
+    config = world.config(machine)
+    if config is not None and machine.run is not None:
+        yield (
+            "kubelet",
+            {
+                "image": config.images.get("kubelet", ""),
+                "clusterDNS": [],
+                "clusterDomain": _domain(meaning_of(world.texts[machine.run.config])),
+                "skipNodeRegistration": config.skip_node_registration,
+                "disableManifestsDirectory": True,
+            },
+        )
+
+
+@makes("KubeletStatuses.kubernetes.talos.dev", from_config=True)
+def kubelet_status(world: World, machine: Machine) -> Made:
+    """What the dashboard shows of the kubelet to those who may not read its spec."""
+    config = world.config(machine)
+    if config is not None:
+        yield "kubelet", {"image": config.images.get("kubelet", "")}
+
+
 @makes("KubeletSpecs.kubernetes.talos.dev", from_config=True)
 def kubelet_spec(world: World, machine: Machine) -> Made:
     config = world.config(machine)
@@ -151,7 +178,7 @@ def static_pods(world: World, machine: Machine) -> Made:
 
 @makes("APIServerConfigs.kubernetes.talos.dev", from_config=True)
 def api_server(world: World, machine: Machine) -> Made:
-    for config, main in _control_plane(world, machine):
+    for config, said in _control_plane(world, machine):
         yield (
             "kube-apiserver",
             {
@@ -159,8 +186,8 @@ def api_server(world: World, machine: Machine) -> Made:
                 "cloudProvider": "",
                 "controlPlaneEndpoint": config.endpoint,
                 "etcdServers": ["https://127.0.0.1:2379"],
-                "localPort": 6443,
-                "serviceCIDR": _subnets(main, "serviceSubnets"),
+                "localPort": said.api_server_port,
+                "serviceCIDR": _subnets(said, "serviceSubnets"),
                 "advertisedAddress": "$(POD_IP)",
             },
         )
@@ -168,36 +195,37 @@ def api_server(world: World, machine: Machine) -> Made:
 
 @makes("ControllerManagerConfigs.kubernetes.talos.dev", from_config=True)
 def controller_manager(world: World, machine: Machine) -> Made:
-    for config, main in _control_plane(world, machine):
+    for config, said in _control_plane(world, machine):
         yield (
             "kube-controller-manager",
             {
-                "enabled": True,
+                "enabled": said.controller_manager_enabled,
                 "image": config.images.get("kube-controller-manager", ""),
                 "cloudProvider": "",
-                "podCIDRs": _subnets(main, "podSubnets"),
-                "serviceCIDRs": _subnets(main, "serviceSubnets"),
+                "podCIDRs": _subnets(said, "podSubnets"),
+                "serviceCIDRs": _subnets(said, "serviceSubnets"),
             },
         )
 
 
 @makes("SchedulerConfigs.kubernetes.talos.dev", from_config=True)
 def scheduler(world: World, machine: Machine) -> Made:
-    for config, _ in _control_plane(world, machine):
-        yield "kube-scheduler", {"enabled": True, "image": config.images.get("kube-scheduler", "")}
+    for config, said in _control_plane(world, machine):
+        image = config.images.get("kube-scheduler", "")
+        yield "kube-scheduler", {"enabled": said.scheduler_enabled, "image": image}
 
 
 @makes("BootstrapManifestsConfigs.kubernetes.talos.dev", from_config=True)
 def bootstrap_manifests(world: World, machine: Machine) -> Made:
-    for config, main in _control_plane(world, machine):
+    for config, said in _control_plane(world, machine):
         yield (
             "manifests",
             {
                 "string": config.endpoint,
-                "clusterDomain": (main["cluster"].get("network") or {}).get("dnsDomain") or "cluster.local",
-                "podCIDRs": _subnets(main, "podSubnets"),
+                "clusterDomain": _domain(said),
+                "podCIDRs": _subnets(said, "podSubnets"),
                 "proxyEnabled": config.proxy,
-                "proxyImage": (main["cluster"].get("proxy") or {}).get("image") or "",
+                "proxyImage": said.images.get("kube-proxy", ""),
                 "coreDNSEnabled": config.core_dns,
                 "flannelEnabled": config.cni == "flannel",
                 "cniName": config.cni,
@@ -223,24 +251,24 @@ def os_root(world: World, machine: Machine) -> Made:
 
 @makes("KubernetesRootSecrets.secrets.talos.dev", from_config=True)
 def kubernetes_root(world: World, machine: Machine) -> Made:
-    for config, main in _control_plane(world, machine):
-        cluster = main["cluster"]
-        token, _, secret = str(cluster.get("token") or "").partition(".")
+    for config, said in _control_plane(world, machine):
+        token, _, secret = str((_main(world, machine).get("cluster") or {}).get("token") or "").partition(".")
+        authority, aggregator = said.kubernetes_ca, (said.section("aggregator_ca") or {}).get("issuing")
         yield (
             "k8s",
             {
                 "name": config.cluster_name,
                 "endpoint": config.endpoint,
                 "local_endpoint": "https://localhost:6443",
-                "certSANs": list((cluster.get("apiServer") or {}).get("certSANs") or ()),
-                "dnsDomain": (cluster.get("network") or {}).get("dnsDomain") or "cluster.local",
-                "issuingCA": dict(cluster.get("ca") or {}),
-                "acceptedCAs": [{"crt": cluster["ca"]["crt"]}] if cluster.get("ca") else [],
-                "serviceAccount": dict(cluster.get("serviceAccount") or {}),
-                "aggregatorCA": dict(cluster.get("aggregatorCA") or {}),
+                "certSANs": list(said.api_server_sans),
+                "dnsDomain": _domain(said),
+                "issuingCA": _encoded(authority),
+                "acceptedCAs": [{"crt": to_base64(authority["cert"])}] if authority else [],
+                "serviceAccount": {"key": to_base64(said.service_account_key)},
+                "aggregatorCA": _encoded(aggregator),
                 "bootstrapTokenID": token,
                 "bootstrapTokenSecret": secret,
-                "secretboxEncryptionSecret": cluster.get("secretboxEncryptionSecret") or "",
+                "secretboxEncryptionSecret": _secretbox(said),
             },
         )
 
@@ -277,13 +305,32 @@ def _main(world: World, machine: Machine) -> Any:
     return next(one for one in documents_of(world.texts[machine.run.config]) if "kind" not in one)
 
 
-def _control_plane(world: World, machine: Machine) -> list[tuple[NodeConfig, Any]]:
+def _control_plane(world: World, machine: Machine) -> list[tuple[NodeConfig, Meaning]]:
     config = world.config(machine)
-    return [(config, _main(world, machine))] if config is not None and config.is_controlplane else []
+    if config is None or not config.is_controlplane or machine.run is None:
+        return []
+    return [(config, meaning_of(world.texts[machine.run.config]))]
 
 
-def _subnets(main: Any, key: str) -> list[str]:
-    return [str(one) for one in (main["cluster"].get("network") or {}).get(key) or ()]
+def _subnets(said: Meaning, key: str) -> list[str]:
+    return list((said.section("network") or {}).get(key) or ())
+
+
+def _domain(said: Meaning) -> str:
+    return str((said.section("network") or {}).get("dnsDomain") or "cluster.local")
+
+
+def _secretbox(said: Meaning) -> str:
+    """The key that new secrets are encrypted with."""
+    for rule in (said.section("etcd_encryption") or {}).get("resources") or ():
+        for provider in rule.get("providers") or ():
+            for key in (provider.get("secretbox") or {}).get("keys") or ():
+                return str(key.get("secret") or "")
+    return ""
+
+
+def _encoded(pair: Mapping[str, str] | None) -> dict[str, str]:
+    return {"crt": to_base64(pair["cert"]), "key": to_base64(pair["key"])} if pair else {}
 
 
 def _pair(pair: CertificateAndKey) -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from google.protobuf.struct_pb2 import Struct
 
+from talosmith.model.versions import Version
 from talosmith_lab import wire
 
 DEFINITIONS = "ResourceDefinitions.meta.cosi.dev"
@@ -38,6 +39,7 @@ class Kind:
     namespace: str
     aliases: tuple[str, ...] = ()  # besides those that follow from the type
     sensitive: bool = False
+    since: tuple[int, int] = (0, 0)  # the first line of Talos that has it
     columns: Mapping[str, str] = field(default_factory=dict)
     fields: tuple[Field, ...] = ()
 
@@ -85,6 +87,13 @@ def kinds() -> Mapping[str, Kind]:
 
 
 @cache
+def kinds_of(version: str) -> Mapping[str, Kind]:
+    """Those that a Talos of this version has."""
+    line = Version.parse(version).line
+    return {name: kind for name, kind in kinds().items() if kind.since <= line}
+
+
+@cache
 def _data() -> Mapping[str, Any]:
     text = files("talosmith_lab.resources").joinpath("kinds.yaml").read_text(encoding="utf-8")
     loaded: Mapping[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
@@ -98,6 +107,7 @@ def _kind(type_: str, entry: Mapping[str, Any]) -> Kind:
         namespace=entry["namespace"],
         aliases=tuple(entry.get("aliases", ())),
         sensitive=entry.get("sensitive", False),
+        since=tuple(entry.get("since", (0, 0))),
         columns=entry.get("columns", {}),
         fields=_fields(_TOKEN.finditer(entry["fields"])),
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from talosmith.model.versions import Version
+from talosmith_lab.disks import listed
 from talosmith_lab.machine import GIB, Disk, Machine
+from talosmith_lab.nodeconfig import SYSTEM_VOLUMES
 from talosmith_lab.resources.catalog import Made, makes
 from talosmith_lab.world import World
 
@@ -123,21 +127,7 @@ def disks(world: World, machine: Machine) -> Made:
     for disk in machine.disks:
         yield (
             disk.name,
-            {
-                "dev_path": disk.device,
-                "size": disk.size,
-                "pretty_size": pretty(disk.size),
-                "io_size": 512,
-                "sector_size": 512,
-                "readonly": False,
-                "cdrom": False,
-                "model": disk.model,
-                "serial": disk.serial,
-                "bus_path": f"/virtio/{disk.name}",
-                "sub_system": "/sys/class/block",
-                "transport": disk.transport,
-                "symlinks": [f"/dev/disk/by-id/virtio-{disk.serial}"],
-            },
+            {**listed(disk), "pretty_size": pretty(disk.size)},
         )
 
 
@@ -150,9 +140,10 @@ def system_disk(world: World, machine: Machine) -> Made:
 
 @makes("VolumeStatuses.block.talos.dev")
 def volumes(world: World, machine: Machine) -> Made:
-    disk = _system_disk(machine)
-    for name, (index, size, filesystem) in _partitions(disk).items():
-        ready = disk is not None and (name != "EPHEMERAL" or world.config(machine) is not None)
+    disk, configured = _system_disk(machine), world.config(machine) is not None
+    own = machine.system.volumes or [] if machine.system is not None else []
+    for name, (index, size, filesystem) in _partitions(disk, own).items():
+        ready = disk is not None and (name in ("META", "STATE") or configured)
         spec: dict[str, Any] = {"phase": "ready" if ready else "missing", "type": "partition"}
         if ready and disk is not None:
             spec |= {
@@ -164,6 +155,18 @@ def volumes(world: World, machine: Machine) -> Made:
                 "filesystem": filesystem,
             }
         yield name, spec
+    if disk is not None and configured and machine.run is not None:
+        for name in system_volumes(machine.run.version):
+            if name not in own:
+                yield name, {"phase": "ready", "type": "directory"}
+
+
+@makes("UnattendedInstallStatuses.runtime.talos.dev")
+def unattended_install(world: World, machine: Machine) -> Made:
+    config, run = world.config(machine), machine.run
+    if run is not None and run.installing and config is not None and config.install is not None:
+        spec = {"image": config.install.image, "phase": run.installing, "error": run.install_error}
+        yield "unattended-install", {key: value for key, value in spec.items() if value and value != "pending"}
 
 
 @makes("DiscoveredVolumes.block.talos.dev")
@@ -181,7 +184,8 @@ def discovered(world: World, machine: Machine) -> Made:
                 "name": "gpt" if system else "",
             },
         )
-        for label, (index, size, filesystem) in _partitions(disk).items() if system else ():
+        own = machine.system.volumes or [] if machine.system is not None and system else []
+        for label, (index, size, filesystem) in _partitions(disk, own).items() if system else ():
             yield (
                 f"{disk.name}{index}",
                 {
@@ -212,9 +216,15 @@ def _system_disk(machine: Machine) -> Disk | None:
     return next((disk for disk in machine.disks if disk.device == device), None)
 
 
-def _partitions(disk: Disk | None) -> dict[str, tuple[int, int, str]]:
-    rest = (disk.size if disk else 10 * GIB) - 2 * GIB - 102 * _MIB
-    return {"META": (2, _MIB, "none"), "STATE": (3, 100 * _MIB, "xfs"), "EPHEMERAL": (4, rest, "xfs")}
+def system_volumes(version: str) -> tuple[str, ...]:
+    """Volumes that Talos of this version has on EPHEMERAL, unless they have partitions of their own."""
+    return SYSTEM_VOLUMES if Version.parse(version).line >= (1, 14) else SYSTEM_VOLUMES[:1]
+
+
+def _partitions(disk: Disk | None, own: Sequence[str] = ()) -> dict[str, tuple[int, int, str]]:
+    rest = (disk.size if disk else 10 * GIB) - (2 + len(own)) * GIB - 102 * _MIB
+    more = {name: (5 + number, GIB, "xfs") for number, name in enumerate(own)}
+    return {"META": (2, _MIB, "none"), "STATE": (3, 100 * _MIB, "xfs"), "EPHEMERAL": (4, rest, "xfs"), **more}
 
 
 for _nothing_in_a_lab in ("Diagnostics.runtime", "ExtensionStatuses.runtime", "SiderolinkStatuses.siderolink"):

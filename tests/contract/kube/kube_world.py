@@ -161,7 +161,9 @@ class KubeWorld:
                 "GET",
                 path,
                 params={"watch": "true", **{name: str(value) for name, value in params.items()}},
-                headers={"Accept": accept},
+                # Kubernetes 1.37 compresses a list that is read by a watch, as one gzip file after the other. The
+                # HTTP client reads the first of them alone.
+                headers={"Accept": accept, "Accept-Encoding": "identity"},
                 extensions={"sni_hostname": SERVER_NAME},
             ) as response:
                 if not _is_for_now("GET", response) or time.monotonic() > end:

@@ -173,7 +173,7 @@ def test_what_one_may_do(world: KubeWorld) -> None:
         "allowed"
     ]
     message = (
-        '.authorization.k8s.io "" is invalid: spec.resourceAttributes: Invalid value: null: exactly one of '
+        '.authorization.k8s.io "" is invalid: spec: Invalid value: null: exactly one of '
         "nonResourceAttributes or resourceAttributes must be specified"
     )
     assert may_i(world).why == (422, "Invalid", message)

@@ -188,8 +188,7 @@ def test_status_is_owned_apart(world: KubeWorld, deployments: str) -> None:
             (
                 400,
                 "BadRequest",
-                "error decoding YAML: error converting YAML to JSON: yaml: mapping values are not allowed in this "
-                "context",
+                "error encoding patch: yaml: mapping values are not allowed in this context",
             ),
         ),
     ],

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.contract.kube.kube_world import KubeWorld, config_map
+from tools.peers.kubernetes_recipes import KUBERNETES_VERSION
 
 pytestmark = pytest.mark.slow
 
@@ -66,8 +67,8 @@ def test_answers_are_pretty_for_who_asks(world: KubeWorld, maps: str) -> None:
 
 def test_the_version(world: KubeWorld) -> None:
     answer = world.get("/version")
-    assert answer.ok()["gitVersion"] == "v1.36.3"
-    assert (answer.body["major"], answer.body["minor"], answer.body["platform"]) == ("1", "36", "linux/amd64")
+    assert answer.ok()["gitVersion"] == KUBERNETES_VERSION
+    assert (answer.body["major"], answer.body["minor"], answer.body["platform"]) == ("1", "37", "linux/amd64")
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/readyz/etcd", "/livez/ping"])

@@ -277,7 +277,7 @@ def test_owner_references_are_checked(world: KubeWorld, maps: str) -> None:
     def owner(name: str, uid: str) -> dict[str, object]:
         return {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid, "controller": True}
 
-    message = 'ConfigMap "one" is invalid: metadata.ownerReferences.uid: Invalid value: "": must not be empty'
+    message = 'ConfigMap "one" is invalid: metadata.ownerReferences[0].uid: Required value: must not be empty'
     nobody = config_map("one", ownerReferences=[owner("x", "")])
     assert world.create(maps, nobody).why == (422, "Invalid", message)
     two = config_map("one", ownerReferences=[owner("x", "1"), owner("y", "2")])

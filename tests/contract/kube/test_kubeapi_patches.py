@@ -77,7 +77,7 @@ def test_json_patch_that_does_not_fit(world: KubeWorld, one: str, operations: An
 def test_what_is_not_a_patch(world: KubeWorld, one: str, kind: str, body: str) -> None:
     code, reason, message = world.patch(one, body, kind).why
     assert (code, reason) == (400, "BadRequest")
-    assert message.startswith("error decoding patch: ")
+    assert message.startswith("invalid JSON patch" if body == "{" else "error decoding patch: ")
 
 
 def test_merge_patch_sets_and_removes(world: KubeWorld, one: str) -> None:

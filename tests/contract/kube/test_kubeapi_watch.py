@@ -88,6 +88,7 @@ def test_the_start_is_marked_where_it_is_asked_for(world: KubeWorld, maps: str) 
     """What clients do that read a list by a watch."""
     world.create(maps, config_map("one", labels={"ours": "yes"})).ok()
     asked = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
+    asked["timeoutSeconds"] = "120"  # bookmarks would keep it open for good
     with world.watch(maps, labelSelector="ours", **asked) as events:
         assert taken(events, 1) == [("ADDED", "one")]
         mark = next(events)

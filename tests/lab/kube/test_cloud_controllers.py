@@ -19,23 +19,25 @@ TOLERATES = {"tolerations": [{"operator": "Exists"}]}
 
 @dataclass(frozen=True)
 class Changed(Configs):
-    """Configs with something added to the main document."""
+    """Configs with something added to the main document, and to that of the kubelet."""
 
     machine: dict[str, Any] = field(default_factory=dict)
     cluster: dict[str, Any] = field(default_factory=dict)
+    kubelet: str = ""
 
     def text(self, role: str, hostname: str, *more: str, **changes: object) -> str:
         main, *others = Configs.text(self, role, hostname, *more, **changes).split("\n---\n")
         made = yaml.safe_load(main)
         made["machine"] |= {name: {**made["machine"].get(name, {}), **value} for name, value in self.machine.items()}
         made["cluster"] |= self.cluster
-        return "\n---\n".join([yaml.safe_dump(made), *others])
+        kind = "kind: KubeletConfig"
+        return "\n---\n".join([yaml.safe_dump(made), *others]).replace(kind, f"{kind}\n{self.kubelet}")
 
 
 @pytest.fixture(scope="module")
 def external() -> Configs:
-    rotates = {"extraArgs": {"rotate-server-certificates": "true"}}
-    return Changed(cluster={"externalCloudProvider": {"enabled": True}}, machine={"kubelet": rotates})
+    rotates = "extraArgs: {rotate-server-certificates: 'true'}"
+    return Changed(cluster={"externalCloudProvider": {"enabled": True}}, kubelet=rotates)
 
 
 def manager(*arguments: str) -> dict[str, Any]:

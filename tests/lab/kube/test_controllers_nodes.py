@@ -37,7 +37,7 @@ def test_every_machine_becomes_a_ready_node(calm: KubeCluster) -> None:
     machine = calm.lab.machine("cp-1")
     assert first["status"]["addresses"][0] == {"type": "InternalIP", "address": machine.address}
     info = first["status"]["nodeInfo"]
-    assert (info["kubeletVersion"], info["osImage"]) == ("v1.36.3", "Talos (v1.13.9)")
+    assert (info["kubeletVersion"], info["osImage"]) == ("v1.37.1", "Talos (v1.14.1)")
     assert info["systemUUID"] == machine.uuid
     assert first["metadata"]["labels"]["node-role.kubernetes.io/control-plane"] == ""
     assert "node-role.kubernetes.io/control-plane" not in worker["metadata"]["labels"]
@@ -201,10 +201,9 @@ def _lab_without_cni(configs: Configs) -> Lab:
 
 
 def test_a_kubelet_that_rotates_its_certificate_asks_for_one(configs: Configs) -> None:
-    text = configs.text("controlplane", "cp-1")
-    assert "    kubelet:\n" in text
-    rotating = "    kubelet:\n        extraArgs:\n            rotate-server-certificates: 'true'\n"
-    changed = text.replace("    kubelet:\n", rotating, 1)
+    text, kind = configs.text("controlplane", "cp-1"), "kind: KubeletConfig\n"
+    changed = text.replace(kind, f"{kind}extraArgs:\n    rotate-server-certificates: 'true'\n", 1)
+    assert changed != text
     lab = Lab(configs, "fast")
     lab.create("cp-1")
     configure.apply(lab.world, lab.machine("cp-1"), changed, "AUTO")

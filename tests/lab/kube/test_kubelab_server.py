@@ -27,7 +27,7 @@ def config_map(name: str, **data: str) -> dict[str, object]:
 
 
 async def test_our_client_works_with_it(client: KubeClient) -> None:
-    assert await client.server_version() == "v1.36.3"
+    assert await client.server_version() == "v1.37.1"
     made = await client.create(config_map("a", x="1"))
     ref = Ref("v1", "ConfigMap", "a", "default")
     assert await client.get(ref) == made

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from talosmith.model.versions import RECOMMENDED
 from tests.lab.lab_loop import LabLoop
 from tests.lab.proxmox import warm_proxmox
 from tests.lab.proxmox.sites import Computer, Site, site
 from tests.lab.up.places import Kit, warm_kit
 from tests.simulators.proxmox.certificate import certificate
 
-VERSIONS = {"proxmox": "v1.12.0", "proxmox-inventory": "v1.8.2"}  # of Talos, in the examples
+TALOS = RECOMMENDED.latest  # that the examples pin
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +42,7 @@ def computers(kit: Kit, labs: LabLoop, tmp_path: Path) -> Iterator[Callable[...,
         def make(example: str = "proxmox", *, at: Site | None = None, token: str = "", **options: Any) -> Computer:
             own = ExitStack()
             if at is None:
-                at = own.enter_context(site(labs, version=VERSIONS[example], **options))
+                at = own.enter_context(site(labs, version=TALOS, **options))
             computer = Computer.make(kit, tmp_path, at, example, token)
             computer.closing = own
             made.callback(computer.end)

@@ -22,16 +22,18 @@ from talosmith.desired.secrets_file import RULES_FILE, SECRETS_FILE, create_secr
 from talosmith.desired.target import owner_of
 from talosmith.inventory import load
 from talosmith.model.machines import Owner
+from talosmith.model.versions import RECOMMENDED, TALOS_LINES, TalosLine
 from talosmith.providers.lab import lab_name
 from talosmith.providers.lab.client import LabClient
 from tests.waiting import PATIENCE, until
 
+OLD = TALOS_LINES[1, 13]
 UP = ("up", "--yes")
 DESTROY = ("destroy", "--yes", "--confirm", "mine")
 INVENTORY = """\
 cluster_name: mine
-talos_version: v1.13.9
-kubernetes_version: v1.36.3
+talos_version: {talos}
+kubernetes_version: {kubernetes}
 lab: {{clock: {clock}}}
 network: {{node_cidr: {network}}}
 controlplane: {controlplanes}
@@ -191,9 +193,18 @@ class Here:
             kept[name] = str(place)
         return kept
 
-    def write(self, controlplanes: object = 1, workers: object = 1, clock: str = "instant", more: str = "") -> None:
+    def write(
+        self,
+        controlplanes: object = 1,
+        workers: object = 1,
+        clock: str = "instant",
+        more: str = "",
+        line: TalosLine = RECOMMENDED,
+    ) -> None:
         self.folder.mkdir(exist_ok=True)
-        text = INVENTORY.format(clock=clock, network=self.network, controlplanes=controlplanes, workers=workers)
+        versions = {"talos": line.latest, "kubernetes": line.kubernetes}
+        nodes = {"controlplanes": controlplanes, "workers": workers}
+        text = INVENTORY.format(clock=clock, network=self.network, **nodes, **versions)
         (self.folder / "cluster.yaml").write_text(text + more)
 
     def change(self, file: str, *changes: tuple[str, str]) -> None:

@@ -83,7 +83,9 @@ def test_every_command_prints_what_its_schema_says(outputs: Outputs, tmp_path: P
     both("plan", code=2)
     assert outputs("plan", "--out", str(files / "plan.json"), code=2)[0]["steps"]
     both("version")
+    both("versions", "-i", str(outputs.here.folder))
     both("validate")
+    both("config migrate")
     both("show")
     both("show", "--origin")
     both("secrets show")

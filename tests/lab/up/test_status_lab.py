@@ -31,10 +31,10 @@ def test_exit_codes_and_header(here: Here) -> None:
     (vip,) = here.lab.status()["virtual_addresses"].items()
     assert found["vip"] == {"address": vip[0], "holder": vip[1]}
     config = here.folder / "cluster.yaml"
-    config.write_text(config.read_text().replace("v1.13.9", "v1.13.8"))
+    config.write_text(config.read_text().replace("v1.14.1", "v1.14.0"))
     code, found = read(here)
     assert (code, found["in_sync"], found["healthy"]) == (2, False, True)
-    assert {"kind": "talos-version", "live": "v1.13.9", "wanted": "v1.13.8"} in found["nodes"][0]["drift"]
+    assert {"kind": "talos-version", "live": "v1.14.1", "wanted": "v1.14.0"} in found["nodes"][0]["drift"]
     here.lab.power_off("w-1")
     code, found = read(here)
     assert (code, found["nodes"][3]["phase"]) == (5, "off"), "an unhealthy node wins over drift"

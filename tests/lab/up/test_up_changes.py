@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.lab.up.outcomes import converged, one_etcd
-from tests.lab.up.places import Here, in_vain
+from tests.lab.up.places import OLD, Here, in_vain
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -52,6 +52,23 @@ def test_a_setting_that_needs_no_reboot(here: Here) -> None:
     assert sorted(here.steps("--skip", "cluster/*")) == ["node/cp-1/config", "node/w-1/config"]
     is_done(here)
     assert here.done("Reboot") == 0
+    converged(here, ["cp-1", "w-1"])
+
+
+def test_a_cluster_of_talos_1_13_is_brought_up_and_changed(here: Here) -> None:
+    """With configs in the form of 1.13; Talos refuses there what it does only with a reboot."""
+    here.write(1, 1, line=OLD)
+    is_done(here)
+    converged(here, ["cp-1", "w-1"])
+    assert {one["version"] for one in here.machines().values()} == {OLD.latest}
+    here.write(1, 1, line=OLD, more=SYSCTL)
+    is_done(here)
+    assert here.done("Reboot") == 0
+    here.write(1, 1, line=OLD, more=NEEDS_REBOOT)
+    plan = here.run("plan").out
+    assert "reboot needed for machine.env" in plan and "2 reboots" in plan, plan
+    is_done(here)
+    assert here.done("Reboot") == 2
     converged(here, ["cp-1", "w-1"])
 
 
@@ -156,7 +173,8 @@ def test_files_follow_the_cluster(here: Here) -> None:
     assert files()[1] == [at(10), at(11)]
     assert here.steps() == []
     with (here.folder / "cluster.yaml").open("a") as inventory:
-        inventory.write(f"patches: [{{cluster: {{controlPlane: {{endpoint: 'https://{at(11)}:6443'}}}}}}]\n")
+        document = "apiVersion: v1alpha1, kind: KubeClusterConfig"
+        inventory.write(f"patches: [{{{document}, endpoint: 'https://{at(11)}:6443'}}]\n")
     is_done(here)
     assert files()[0] == f"https://{at(11)}:6443"
     assert here.steps() == []

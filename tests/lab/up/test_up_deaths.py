@@ -6,9 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import yaml
 
 from tests.lab.up.outcomes import converged
-from tests.lab.up.places import UP, Ended, Here, in_vain
+from tests.lab.up.places import OLD, UP, Ended, Here, in_vain
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -226,14 +227,21 @@ def test_a_machine_boots_again_before_it_gets_its_config(here: Here) -> None:
     converged(here, ["cp-1", "w-1"])
 
 
+def _install(match: str) -> str:
+    """An inventory's patch with the disk that Talos is to be installed on."""
+    document = {"apiVersion": "v1alpha1", "kind": "UnattendedInstallConfig"}
+    selector = {"provisioning": {"diskSelector": {"match": match}}}
+    return yaml.safe_dump({"patches": [{**document, **selector}]})
+
+
 def test_a_config_that_cannot_be_carried_out_is_told_of(here: Here) -> None:
     """An install disk that does not exist is noticed before the config is applied; the machine's disks are named."""
-    here.write(1, 0, more="patches: [{machine: {install: {disk: /dev/nope}}}]\n")
+    here.write(1, 0, more=_install('disk.dev_path == "/dev/nope"'))
     ended = here.up()
     assert ended.code == 1, ended.said
     assert "install disk /dev/nope does not exist" in ended.out and "disks of the machine: /dev/vda (" in ended.out
     assert here.done("ApplyConfiguration") == 0
-    here.write(1, 0, more="patches: [{machine: {install: {diskSelector: {model: NOPE*}}}}]\n")
+    here.write(1, 0, more=_install("glob('NOPE*', disk.model)"))
     ended = here.up()
     assert ended.code == 1, ended.said
     assert "install disk selector matches no disk" in ended.out and "disks of the machine: /dev/vda (" in ended.out
@@ -245,8 +253,11 @@ def test_a_config_that_cannot_be_carried_out_is_told_of(here: Here) -> None:
 
 @pytest.mark.parametrize("clock", ["instant", "fast"])
 def test_a_node_that_falls_back_to_maintenance_mode_is_told_of(here: Here, clock: str) -> None:
-    """`fast`: while it installs it answers with the cluster's certificate, and seems to have arrived."""
-    here.write(3, 0, clock=clock)
+    """`fast`: while it installs it answers with the cluster's certificate, and seems to have arrived.
+
+    Talos 1.13 reboots after an installation that failed, and has no machine config then.
+    """
+    here.write(3, 0, clock=clock, line=OLD)
     here.make_lab(clock=clock)
     assert here.up("--only", "machine/*").code == 0
     here.lab.add_fault("full-disk", ["cp-2"])  # so it cannot be installed
@@ -259,6 +270,22 @@ def test_a_node_that_falls_back_to_maintenance_mode_is_told_of(here: Here, clock
     again = here.up()
     assert again.code == 0, again.said
     converged(here, ["cp-1", "cp-2", "cp-3"])
+
+
+def test_an_installation_that_fails_is_told_of_and_goes_on_once_it_can(here: Here) -> None:
+    """Talos 1.14 tries again by itself, and says why it failed."""
+    here.write(1, 0)
+    here.make_lab()
+    assert here.up("--only", "machine/*").code == 0
+    here.lab.add_fault("full-disk", ["cp-1"])
+    with here.start(*UP) as running:
+        running.until(lambda: "installation is failed (failed to pull image" in running.err)
+        assert "no space left on device" in running.err
+        assert here.done("Bootstrap") == 0
+        here.lab.clear_faults()
+        ended = running.wait()
+    assert ended.code == 0, ended.said
+    converged(here, ["cp-1"])
 
 
 def test_health_that_comes_and_goes_is_not_health(here: Here) -> None:

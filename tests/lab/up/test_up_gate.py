@@ -136,7 +136,8 @@ def test_a_control_plane_whose_api_does_not_come_back_ends_the_run_by_name(here:
 def test_a_flag_of_the_api_server_is_changed_on_one_control_plane_at_a_time(here: Here) -> None:
     """It restarts without a reboot. While the API of another one is down, that waits, and nothing is applied."""
     brought_up(here)
-    here.write(3, 0, more="patches: [{cluster: {apiServer: {extraArgs: {v: '2'}}}}]\n")
+    document = "{apiVersion: v1alpha1, kind: KubeAPIServerConfig, extraArgs: {v: '2'}}"
+    here.write(3, 0, more=f"patches: [{document}]\n")
     here.lab.add_fault("kube-down", ["cp-3"])
     applied = here.done("ApplyConfiguration")
     ended = here.up("--limit", "100", "--node", "cp-1", before=in_vain("not allowed yet"))

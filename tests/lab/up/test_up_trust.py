@@ -14,8 +14,8 @@ pytestmark = pytest.mark.slow
 LIMIT = ("--limit", "200")  # seconds; no step takes one
 INVENTORY = """\
 cluster_name: mine
-talos_version: v1.13.9
-kubernetes_version: v1.36.3
+talos_version: v1.14.1
+kubernetes_version: v1.37.1
 metal: {{}}
 network: {{node_cidr: {network}, vip: {vip}}}
 controlplane: [{{name: cp-1, ip: {address}, disk: /dev/vda, interface: eth0{fingerprint}}}]

@@ -9,14 +9,19 @@ from pathlib import Path
 import pytest
 
 from talosmith.errors import TalosmithError
+from talosmith.model.versions import RECOMMENDED
 from tests.loopback import free_network
 from tests.real.lab.lab_cluster import LabCluster
 
+OLD = "v1.13.9"
 
-def _made(peer: Callable[[str], Path], folder: Path, clock: str) -> LabCluster:
+
+def _made(peer: Callable[[str], Path], folder: Path, clock: str, talos: str = RECOMMENDED.latest) -> LabCluster:
+    """Machines with the `talosctl` of their version."""
     network = free_network()
     name = f"tc-{network.split('.')[1]}-{network.split('.')[2]}"
-    return LabCluster(peer("talosctl"), folder, name, network, clock)
+    tool = "talosctl-1.13" if talos == OLD else "talosctl"
+    return LabCluster(peer(tool), folder, name, network, clock, talos)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +70,24 @@ def shared(peer: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
         found.stop()
 
 
+@pytest.fixture(scope="session")
+def shared_old(peer: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    found = Shared(lambda: _made(peer, tmp_path_factory.mktemp("lab"), "instant", OLD))
+    try:
+        yield found
+    finally:
+        found.stop()
+
+
 @pytest.fixture
 def running(shared: Shared) -> LabCluster:
     """A cluster that is ready, and that others use too."""
     return shared.well()
+
+
+@pytest.fixture(params=["1.14", "1.13"])
+def either(request: pytest.FixtureRequest) -> LabCluster:
+    """A cluster of each version, with the `talosctl` of that version."""
+    name = "shared" if request.param == "1.14" else "shared_old"
+    found: Shared = request.getfixturevalue(name)
+    return found.well()

@@ -17,13 +17,15 @@ from talosmith.desired.machine import MachineConfigs
 from talosmith.desired.talosconfig import new_talosconfig
 from talosmith.inventory import check
 from talosmith.model.cluster import Cluster
+from talosmith.model.versions import RECOMMENDED, TALOS_LINES, TalosLine, Version
 from talosmith.providers.lab.client import LabClient
+from talosmith_lab.versions import line_of
 from tests.lab.lab_worlds import quick_bundle
 
 INVENTORY = """\
 cluster_name: {name}
-talos_version: v1.13.9
-kubernetes_version: v1.36.3
+talos_version: {talos}
+kubernetes_version: {kubernetes}
 lab: {{}}
 network: {{node_cidr: {network}}}
 controlplane: 3
@@ -54,13 +56,16 @@ class LabCluster:
     name: str
     network: str
     clock: str
+    talos: str = RECOMMENDED.latest
     cluster: Cluster = field(init=False)
 
     def start(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         inventory = self.folder / "inventory"
         inventory.mkdir()
-        text = INVENTORY.format(name=self.name, network=self.network)
+        text = INVENTORY.format(
+            name=self.name, network=self.network, talos=self.talos, kubernetes=self.line.kubernetes
+        )
         (inventory / "cluster.yaml").write_text(text, encoding="utf-8")
         self.cluster = check(inventory, None).cluster
         bundle = quick_bundle()
@@ -71,11 +76,16 @@ class LabCluster:
         (self.folder / "talosconfig").write_text(talosconfig.to_text().reveal(), encoding="utf-8")
         self.lab("start", self.name, "--clock", self.clock, "--network", self.network)
         for node in self.cluster.nodes:
-            self.lab("machine", "create", node.name, "--address", str(node.ip), "--mac", str(node.mac))
+            hardware = ("--address", str(node.ip), "--mac", str(node.mac), "--talos-version", self.talos)
+            self.lab("machine", "create", node.name, *hardware)
         self.wait_for_maintenance(*(node.name for node in self.cluster.nodes))
 
     def stop(self) -> None:
         self.lab("stop", self.name, "--delete")
+
+    @property
+    def line(self) -> TalosLine:
+        return TALOS_LINES[Version.parse(self.talos).line]
 
     # The two tools
 
@@ -106,9 +116,12 @@ class LabCluster:
         return said.out
 
     def filled(self, text: str) -> str:
-        """`<cp-1>` is that node's address, `<folder>` ours."""
+        """`<cp-1>` is that node's address, `<folder>` ours, `<talos>` the version."""
         for node in self.cluster.nodes:
             text = text.replace(f"<{node.name}>", str(node.ip))
+        for name, version in (("talos", self.talos), ("kubernetes", self.line.kubernetes)):
+            text = text.replace(f"<{name}>", version)
+        text = text.replace("<etcd>", line_of(self.talos).etcd)
         return text.replace("<folder>", str(self.folder)).replace("<vip>", str(self.cluster.network.vip))
 
     def _run(self, command: list[str], seconds: float = PATIENCE) -> Said:

@@ -25,8 +25,8 @@ from tests.loopback import free_network
 
 INVENTORY = """\
 cluster_name: {name}
-talos_version: v1.13.9
-kubernetes_version: v1.36.3
+talos_version: v1.14.1
+kubernetes_version: v1.37.1
 lab: {{kubernetes: real}}
 network: {{node_cidr: {network}{vip}}}
 controlplane: {controlplanes}

@@ -84,10 +84,10 @@ def test_nodes(admin: Kubectl) -> None:
     for name, status, roles, _, version, address, *_, runtime in found:
         assert status == "Ready"
         assert roles == ("control-plane" if name.startswith("cp") else "<none>")
-        assert version == "v1.36.3"
+        assert version == "v1.37.1"
         assert address.startswith("127.")
         assert runtime.startswith("containerd://")
-    assert "Talos (v1.13.9)" in admin.done("get", "nodes", "-o", "wide")
+    assert "Talos (v1.14.1)" in admin.done("get", "nodes", "-o", "wide")
 
 
 def test_a_node_is_described(admin: Kubectl) -> None:
@@ -100,8 +100,8 @@ def test_a_node_is_described(admin: Kubectl) -> None:
         r"Ready +True .* KubeletReady +kubelet is posting ready status",
         r"InternalIP: +127\.",
         r"Hostname: +cp-1",
-        r"Kubelet Version: +v1.36.3",
-        r"OS Image: +Talos \(v1.13.9\)",
+        r"Kubelet Version: +v1.37.1",
+        r"OS Image: +Talos \(v1.14.1\)",
         r"PodCIDR: +10\.244\.",
         r"kube-system +kube-apiserver-cp-1",
         r"Allocated resources:",

@@ -74,7 +74,7 @@ def terminal(running: LabCluster) -> Terminal:
 
 def test_dashboard(terminal: Terminal) -> None:
     try:
-        terminal.wait_for(r"cp-1Talos\(v1\.13\.9\)")
+        terminal.wait_for(r"cp-1Talos\(v1\.14\.1\)")
         for seen in ("TYPEcontrolplane", "STAGE.Running", "READY.True", "APISERVER.Healthy", r"\(5machines\)"):
             terminal.wait_for(seen)
         terminal.wait_for(r"service\[etcd\]\(Running\)")

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.lab.lab_worlds import INSTALLER
 from tests.real.lab.conftest import Shared
 from tests.real.lab.lab_cluster import PATIENTLY, LabCluster
 
-OLDER = "ghcr.io/siderolabs/installer:v1.13.8"
+OLDER = f"{INSTALLER}:v1.14.0"
 
 
 @pytest.fixture
@@ -51,9 +52,9 @@ def power(lab: LabCluster, name: str) -> str:
 def test_upgrade_and_rollback(cluster: LabCluster) -> None:
     said = cluster.ctl("upgrade", "-n", "<w-1>", "--image", OLDER, "--drain=false", *PATIENTLY)
     assert said.code == 0 and "post check passed" in said.all, said.all
-    assert version_of(cluster, "w-1") == "v1.13.8"
+    assert version_of(cluster, "w-1") == "v1.14.0"
     cluster.done("rollback", "-n", "<w-1>")
-    cluster.wait("the old version", lambda: cluster.ctl("version", "-n", "<w-1>").out.count("v1.13.9") == 2)
+    cluster.wait("the old version", lambda: cluster.ctl("version", "-n", "<w-1>").out.count(cluster.talos) == 2)
 
 
 def test_an_upgrade_that_fails_says_so(cluster: LabCluster) -> None:
@@ -61,7 +62,7 @@ def test_an_upgrade_that_fails_says_so(cluster: LabCluster) -> None:
     try:
         said = cluster.ctl("upgrade", "-n", "<w-1>", "--image", OLDER, "--drain=false", *PATIENTLY)
         assert said.code != 0 and "no space left on device" in said.all
-        assert version_of(cluster, "w-1") == "v1.13.9"
+        assert version_of(cluster, "w-1") == cluster.talos
     finally:
         cluster.lab("fault", "clear")
 
@@ -142,6 +143,6 @@ def test_rotation_of_the_authority(running: LabCluster, shared: Shared) -> None:
         )
         assert said.code == 0 and "Writing new talosconfig" in said.all, said.all
         assert running.ctl("version", "-n", "<w-1>").code != 0, "the old one is worth nothing any more"
-        assert "v1.13.9" in running.done("version", "-n", "<w-1>", "--talosconfig", "<folder>/rotated")
+        assert running.talos in running.done("version", "-n", "<w-1>", "--talosconfig", "<folder>/rotated")
     finally:
         shared.stop()  # machine configs have talosctl's own form now, comments included: the next test gets a new lab

@@ -20,8 +20,8 @@ from tools.peers.recipe import PeerUnavailable
 
 INVENTORY = """\
 cluster_name: addons
-talos_version: v1.13.9
-kubernetes_version: v1.36.3
+talos_version: v1.14.1
+kubernetes_version: v1.37.1
 lab: {{kubernetes: real}}
 network: {{node_cidr: {network}}}
 controlplane: 1

@@ -15,8 +15,8 @@ from tests.loopback import free_network
 
 INVENTORY = """\
 cluster_name: real
-talos_version: v1.13.9
-kubernetes_version: v1.36.3
+talos_version: v1.14.1
+kubernetes_version: v1.37.1
 lab: {{kubernetes: real}}
 network: {{node_cidr: {network}}}
 controlplane: 1
@@ -55,7 +55,7 @@ def test_up_ends_healthy_and_destroy_leaves_nothing(peer: Callable[[str], Path],
     try:
         talosmith("up", "--yes")
         nodes = kubectl("kubeconfig", "get", "nodes")
-        assert {one["status"]["nodeInfo"]["kubeletVersion"] for one in nodes["items"]} == {"v1.36.3"}
+        assert {one["status"]["nodeInfo"]["kubeletVersion"] for one in nodes["items"]} == {"v1.37.1"}
         talosmith("kubeconfig", "--user", "ann", "--group", "viewers", "--lifetime", "8h", "--out", "ann.yaml")
         ann = kubectl("ann.yaml", "auth", "whoami")["status"]["userInfo"]
         assert (ann["username"], ann["groups"]) == ("ann", ["viewers", "system:authenticated"])

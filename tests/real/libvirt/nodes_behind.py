@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from talosmith.model.versions import RECOMMENDED
 from talosmith_lab.server.lab import LabOptions, LabServer
 from tests.loopback import free_network
 from tests.real.libvirt.daemon import Daemon
@@ -53,7 +54,7 @@ class NodesBehind:
         else:
             if name in self.lab.world.machines:  # a new machine: the node that was before is gone with its disk
                 control.delete([name])
-            control.create(name, mac=told["mac"], version="v1.13.9", config=config)
+            control.create(name, mac=told["mac"], version=RECOMMENDED.latest, config=config)  # as the example pins
         (described,) = control.list_machines(name)
         self.places[told["address"]], self.names[told["address"]] = described["address"], name
         self.tell_holders()

@@ -1,4 +1,7 @@
-"""The configs of every example pass the real `talosctl validate --strict`; talosctl takes our talosconfig."""
+"""The configs of every example pass the real `talosctl validate --strict`; talosctl takes our talosconfig.
+
+The talosctl is that of the Talos that the nodes run, or the oldest there is.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import pytest
 from talosmith import load
 from talosmith.desired.bundle import Bundle
 from talosmith.desired.machine import MachineConfigs
+from talosmith.model.cluster import Cluster
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 NAMES = [
@@ -32,10 +36,14 @@ def bundle() -> Bundle:
     return Bundle.generate()
 
 
+def talosctl_for(cluster: Cluster, peer: Peer) -> Path:
+    return peer("talosctl" if cluster.talos_version.line >= (1, 14) else "talosctl-1.13")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_talosctl_validates_the_examples(name: str, bundle: Bundle, peer: Peer, tmp_path: Path) -> None:
     configs = MachineConfigs(load(EXAMPLES / name), bundle, strict=True)
-    talosctl = peer("talosctl")
+    talosctl = talosctl_for(configs.cluster, peer)
 
     def verdict(node_name: str, text: str) -> tuple[str, int, str]:
         file = tmp_path / f"{node_name}.yaml"
@@ -75,21 +83,26 @@ kubernetes: {cni: {name: custom, urls: ['https://example.org/cni.yaml']}, kube_p
 }
 
 
+KUBERNETES = {"v1.14.1": "v1.37.0"}  # 1.31, which the others can all run, is too old for it
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("talos", ["v1.8.4", "v1.10.9", "v1.11.6", "v1.12.11", "v1.13.9"])
+@pytest.mark.parametrize("talos", ["v1.8.4", "v1.10.9", "v1.11.6", "v1.12.11", "v1.13.9", "v1.14.1"])
 def test_talosctl_validates_what_the_inventory_can_say(
     variant: str, talos: str, bundle: Bundle, peer: Peer, tmp_path: Path
 ) -> None:
     """Only what the real Talos takes: each variant, in the words of each version."""
     (tmp_path / "cluster.yaml").write_text(
-        f"cluster_name: dev\ntalos_version: {talos}\nkubernetes_version: v1.31.4\n" + NETWORK + VARIANTS[variant]
+        f"cluster_name: dev\ntalos_version: {talos}\nkubernetes_version: {KUBERNETES.get(talos, 'v1.31.4')}\n"
+        + NETWORK
+        + VARIANTS[variant]
     )
     configs = MachineConfigs(load(tmp_path), bundle)
     last = configs.cluster.nodes[-1]
     for node in {configs.cluster.nodes[0].name, last.name}:
         file = tmp_path / "config.yaml"
         file.write_text(configs.render(configs.cluster.node(node)).text)
-        command = [peer("talosctl"), "validate", "--config", file, "--mode", configs.mode]
+        command = [talosctl_for(configs.cluster, peer), "validate", "--config", file, "--mode", configs.mode]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 

@@ -16,7 +16,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = yaml.safe_load((HERE / "differences.yam
 
 @pytest.fixture(scope="module")
 def tools(peer: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Tools:
-    return Tools.make(peer("talosctl"), peer("talhelper"), tmp_path_factory.mktemp("talhelper"))
+    return Tools.make(peer("talosctl-1.13"), peer("talhelper"), tmp_path_factory.mktemp("talhelper"))
 
 
 @pytest.fixture(scope="module")

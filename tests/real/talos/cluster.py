@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.real.talos import machine_config
 from tests.real.talos.lab import LONG, Lab, Node, wait_until
+from tests.real.talos.releases import NEWEST, Release
 from tools.peers import find
-from tools.peers.node_recipes import KUBERNETES_VERSION
 
 _A_CALL = 60
 JOIN = 900  # learners become members one at a time, up to 100 s each on a busy machine, and there are slower ones
@@ -27,9 +27,9 @@ class TalosctlFailed(Exception):
     """`talosctl` ended with an error; the message is what it wrote."""
 
 
-def talosctl(*arguments: str | Path, seconds: float = _A_CALL) -> str:
+def talosctl(*arguments: str | Path, seconds: float = _A_CALL, release: Release = NEWEST) -> str:
     """What `talosctl` wrote to its standard output."""
-    command = [find("talosctl"), *arguments]
+    command = [find(release.talosctl), *arguments]
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
@@ -39,7 +39,7 @@ def talosctl(*arguments: str | Path, seconds: float = _A_CALL) -> str:
     return result.stdout
 
 
-def patiently(*arguments: str | Path, already: str = "") -> str:
+def patiently(*arguments: str | Path, already: str = "", release: Release = NEWEST) -> str:
     """As `talosctl`, asked again where that may help.
 
     An answer may be lost, though the node did what it was asked for; `already` are the words it has for that.
@@ -49,7 +49,7 @@ def patiently(*arguments: str | Path, already: str = "") -> str:
 
     def answered() -> bool:
         try:
-            answers.append(talosctl(*arguments))
+            answers.append(talosctl(*arguments, release=release))
         except TalosctlFailed as wrong:
             if already and said and already in str(wrong):
                 answers.append("")
@@ -75,6 +75,10 @@ class Cluster:
         return self.control_planes + self.workers
 
     @property
+    def release(self) -> Release:
+        return self.control_planes[0].release
+
+    @property
     def talosconfig(self) -> Path:
         return self.folder / "talosconfig"
 
@@ -83,15 +87,17 @@ class Cluster:
 
     def generate(self) -> None:
         """Secrets, machine configs and talosconfig."""
-        everywhere = machine_config.patch(self.lab, kubernetes=self.kubernetes)
-        control_plane = machine_config.controlplane_patch(self.lab)
+        everywhere = machine_config.patches(self.lab, self.release, kubernetes=self.kubernetes)
+        control_plane = machine_config.controlplane_patches(self.lab, self.release)
         first = self.control_planes[0].address
         addresses = [node.address for node in self.control_planes]
         talosctl(
             *("gen", "config", "real", f"https://{first}:6443", "--output", self.folder, "--force"),
-            *("--kubernetes-version", KUBERNETES_VERSION.removeprefix("v"), "--install-disk", ""),
-            *("--config-patch", json.dumps(everywhere), "--config-patch-control-plane", json.dumps(control_plane)),
+            *("--kubernetes-version", self.release.kubernetes.removeprefix("v")),
+            *(f"--config-patch={json.dumps(patch)}" for patch in everywhere),
+            *(f"--config-patch-control-plane={json.dumps(patch)}" for patch in control_plane),
             seconds=LONG,  # keys take their time
+            release=self.release,
         )
         self("config", "endpoint", *addresses)
         self("config", "node", first)
@@ -112,7 +118,11 @@ class Cluster:
         """Give nodes in maintenance mode their config."""
         for node in nodes:
             insecure = ("--insecure", "--nodes", node.address)
-            patiently("apply-config", *insecure, "--file", self.config(node), already="tls: certificate required")
+            patiently(
+                *("apply-config", *insecure, "--file", self.config(node)),
+                already="tls: certificate required",
+                release=self.release,
+            )
 
     def bootstrap(self) -> None:
         """Start etcd on the first control plane, as soon as it can be asked to."""
@@ -123,11 +133,11 @@ class Cluster:
 
     def __call__(self, *arguments: str | Path, node: Node | None = None, seconds: float = _A_CALL) -> str:
         """`talosctl` as the administrator of this cluster, asked once."""
-        return talosctl(*self._as_administrator(arguments, node), seconds=seconds)
+        return talosctl(*self._as_administrator(arguments, node), seconds=seconds, release=self.release)
 
     def surely(self, *arguments: str | Path, node: Node | None = None, already: str = "") -> str:
         """As above, `patiently`."""
-        return patiently(*self._as_administrator(arguments, node), already=already)
+        return patiently(*self._as_administrator(arguments, node), already=already, release=self.release)
 
     def _as_administrator(self, arguments: Sequence[str | Path], node: Node | None) -> list[str | Path]:
         target = ("--nodes", node.address, "--endpoints", node.address) if node else ()
@@ -208,7 +218,8 @@ def wait_for_maintenance(node: Node) -> None:
 
     def waits() -> bool:
         try:
-            said.append(talosctl("get", "machinestatus", "--insecure", "--nodes", node.address))
+            status = ("get", "machinestatus", "--insecure", "--nodes", node.address)
+            said.append(talosctl(*status, release=node.release))
         except TalosctlFailed as wrong:
             said.append(str(wrong))
             return False

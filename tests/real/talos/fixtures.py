@@ -1,7 +1,8 @@
 """Fixtures for tests with real Talos nodes; a `conftest.py` imports those that its tests use.
 
 - `talos_lab`: the lab (`Lab`), one for the whole test run, all workers.
-- `talos_nodes`: `talos_nodes(2)` gives two new nodes (`Node`) in maintenance mode that only this test has.
+- `talos_nodes`: `talos_nodes(2)` gives two new nodes (`Node`) in maintenance mode that only this test has, with the
+  newest Talos unless another release is given.
 - `talos_cluster`: three control planes (`Cluster`) without Kubernetes, shared, at the test's disposal while it runs.
 
 Where real nodes cannot run, the tests are skipped and say why.
@@ -13,15 +14,19 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from tests.real.talos.cluster import Cluster
 from tests.real.talos.lab import Lab, LabUnavailable, Node
+from tests.real.talos.releases import NEWEST, Release
 from tests.real.talos.shared_cluster import borrow
 from tools.peers import PeerUnavailable
 
-MakeNodes = Callable[[int], list[Node]]
+
+class MakeNodes(Protocol):
+    def __call__(self, count: int, release: Release = NEWEST) -> list[Node]: ...
 
 
 @pytest.fixture(scope="session")
@@ -39,8 +44,8 @@ def talos_lab(peer: Callable[[str], Path]) -> Iterator[Lab]:
 
 @pytest.fixture
 def talos_nodes(talos_lab: Lab) -> Iterator[MakeNodes]:
-    def make(count: int) -> list[Node]:
-        fresh = [talos_lab.create() for _ in range(count)]
+    def make(count: int, release: Release = NEWEST) -> list[Node]:
+        fresh = [talos_lab.create(release=release) for _ in range(count)]
         for node in fresh:
             made.callback(node.remove)
         for node in fresh:

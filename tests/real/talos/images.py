@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.real.talos.releases import RELEASES, Release
 from tools.peers import find
-from tools.peers.node_recipes import KUBERNETES_VERSION
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -31,27 +31,29 @@ class Image:
     entry: tuple[str, ...] = ()
 
 
-# Talos 1.13.9 asks for etcd 3.6.12, which is not published whole as Go modules; the last of the same series is.
-ETCD = Image(("etcd:v3.6.12",), {"usr/local/bin/etcd": "etcd"})
-PAUSE = Image(("pause:3.10.1",), {"pause": "pause"}, entry=("/pause",))
-IDLE_KUBELET = Image((f"siderolabs/kubelet:{KUBERNETES_VERSION}",), {"usr/local/bin/kubelet": "idle-kubelet"})
-KUBERNETES = Image(
-    (
-        f"siderolabs/kubelet:{KUBERNETES_VERSION}",
-        f"kube-apiserver:{KUBERNETES_VERSION}",
-        f"kube-controller-manager:{KUBERNETES_VERSION}",
-        f"kube-scheduler:{KUBERNETES_VERSION}",
-    ),
-    {"usr/local/bin/kubelet": "kubelet", "bin/busybox": "busybox"},
-    texts={"etc/passwd": "root:x:0:0:root:/root:/bin/sh\n", "etc/group": "root:x:0:\n"},
-    links={
-        "usr/local/bin/kube-apiserver": "kubelet",
-        "usr/local/bin/kube-controller-manager": "kubelet",
-        "usr/local/bin/kube-scheduler": "kubelet",
-        "bin/mount": "busybox",
-        "bin/umount": "busybox",
-    },
+PAUSE = Image(("pause:3.10.1", "pause:3.10.2"), {"pause": "pause"}, entry=("/pause",))
+IDLE_KUBELET = Image(
+    tuple(f"siderolabs/kubelet:{release.kubernetes}" for release in RELEASES.values()),
+    {"usr/local/bin/kubelet": "idle-kubelet"},
 )
+
+
+def etcd(release: Release) -> Image:
+    return Image((f"etcd:{release.etcd}",), {"usr/local/bin/etcd": release.etcd_program})
+
+
+def kubernetes(release: Release) -> Image:
+    servers = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+    return Image(
+        (f"siderolabs/kubelet:{release.kubernetes}", *(f"{name}:{release.kubernetes}" for name in servers)),
+        {"usr/local/bin/kubelet": release.kubelet, "bin/busybox": "busybox"},
+        texts={"etc/passwd": "root:x:0:0:root:/root:/bin/sh\n", "etc/group": "root:x:0:\n"},
+        links={
+            **{f"usr/local/bin/{name}": "kubelet" for name in servers},
+            "bin/mount": "busybox",
+            "bin/umount": "busybox",
+        },
+    )
 
 
 class Store:

@@ -25,6 +25,7 @@ from typing import Any
 from tests.real.talos import images, linux, registry, rootfs
 from tests.real.talos.network import FIRST_NODE, LAST_NODE, Network
 from tests.real.talos.node_spec import STATE, NodeSpec
+from tests.real.talos.releases import RELEASES
 from tools.peers import find
 from tools.peers.machine import cgroup2
 
@@ -40,11 +41,12 @@ class Keeper:
     def __init__(self, index: int, folder: Path) -> None:
         self.network = Network(index)
         self._folder = folder
-        self._rootfs = folder / "rootfs"
+        self._rootfs = folder / "rootfs"  # one for each Talos version that nodes run
         self._specs: dict[str, NodeSpec] = {}
         self._launchers: dict[str, subprocess.Popen[bytes]] = {}
         self._discovery: subprocess.Popen[bytes] | None = None
-        self._has_kubernetes = False
+        self._images: images.Store | None = None  # of Kubernetes, too
+        self._offered: set[str] = set()
         tree = cgroup2()
         if tree is None:
             raise RuntimeError("no cgroup v2 tree")
@@ -72,7 +74,7 @@ class Keeper:
         for name in ("nodes", "rootfs", "images", "shared"):
             shutil.rmtree(self._folder / name, ignore_errors=True)
 
-    def create(self, name: str) -> str:
+    def create(self, name: str, release: str) -> str:
         """A machine that is switched off; returns its name, which is its host name."""
         taken = {spec.address for spec in self._specs.values()}
         host = next(n for n in range(FIRST_NODE, LAST_NODE) if self.network.address(n) not in taken)
@@ -83,8 +85,9 @@ class Keeper:
         folder.mkdir(mode=0o700)
         spec = NodeSpec(
             name=name,
+            release=release,
             folder=str(folder),
-            rootfs=str(self._rootfs),
+            rootfs=str(self._rootfs_of(release)),
             cgroup=str(self._cgroup / name),
             address=self.network.address(host),
             prefix=self.network.prefix,
@@ -138,27 +141,34 @@ class Keeper:
         told = json.loads(state.read_text()) if state.exists() else {"boots": 0, "init": None}
         return {"running": self._running(name), **told}
 
-    def offer_kubernetes(self) -> None:
+    def offer_kubernetes(self, release: str) -> None:
         """Serve the images of Kubernetes, too, at a port of their own; made only when somebody needs them."""
-        if self._has_kubernetes:
+        if release in self._offered:
             return
-        store = images.Store(self._folder / "images" / "all")
-        for image in (images.ETCD, images.PAUSE, images.KUBERNETES):
-            store.add(image)
-        registry.serve(store, self.network.gateway, ALL_IMAGES_PORT)
-        self._has_kubernetes = True
+        if self._images is None:
+            self._images = images.Store(self._folder / "images" / "all")
+            self._images.add(images.PAUSE)
+            registry.serve(self._images, self.network.gateway, ALL_IMAGES_PORT)
+        for image in (images.etcd(RELEASES[release]), images.kubernetes(RELEASES[release])):
+            self._images.add(image)
+        self._offered.add(release)
 
     def _make_lab(self) -> None:
-        rootfs.assemble(self._rootfs)
         (self._folder / "nodes").mkdir()
         self._cgroup.mkdir()
         self._delegate_controllers()
         self.network.make()
         self._discovery = self._start_discovery()  # before the registry's threads: preexec_fn and threads do not mix
         store = images.Store(self._folder / "images" / "talos")
-        for image in (images.ETCD, images.PAUSE, images.IDLE_KUBELET):
+        for image in (images.PAUSE, images.IDLE_KUBELET, *map(images.etcd, RELEASES.values())):
             store.add(image)
         registry.serve(store, self.network.gateway, TALOS_IMAGES_PORT)
+
+    def _rootfs_of(self, release: str) -> Path:
+        root = self._rootfs / release
+        if not root.exists():
+            rootfs.assemble(root, RELEASES[release])
+        return root
 
     def _running(self, name: str) -> bool:
         launcher = self._launchers.get(name)

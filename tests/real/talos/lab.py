@@ -20,6 +20,7 @@ from typing import Any, TextIO
 
 from tests.real.talos import keeper, rootfs
 from tests.real.talos.network import Network
+from tests.real.talos.releases import NEWEST, RELEASES, Release
 from tools.peers import find
 from tools.peers.build import cache
 from tools.peers.machine import can_make_namespaces, cgroup2
@@ -28,6 +29,7 @@ API_PORT = 50000
 PROJECT = Path(__file__).parents[3]
 PLACES = 8  # test runs on one machine at the same time
 _START = 240
+_KERNEL = (6, 15)  # the first that clones mounts which are mounted nowhere
 LONG = 240.0  # seconds, for what takes a few of them on a quiet machine
 
 
@@ -46,8 +48,13 @@ def check_machine() -> None:
         raise LabUnavailable("real Talos nodes need a cgroup v2 tree below /sys/fs/cgroup that can be written to")
     if not shutil.which("ip"):
         raise LabUnavailable("real Talos nodes need the command `ip` (Debian: iproute2)")
-    for peer in (*rootfs.PEERS, "etcd", "talos-discovery", "talosctl"):
-        find(peer)
+    release, _, _ = os.uname().release.partition("-")
+    if tuple(map(int, release.split(".")[:2])) < _KERNEL:
+        raise LabUnavailable(f"real nodes of Talos 1.14 need Linux {'.'.join(map(str, _KERNEL))}; this is {release}")
+    find("talos-discovery")
+    for nodes in RELEASES.values():
+        for peer in (*rootfs.peers(nodes), nodes.etcd_program, nodes.talosctl):
+            find(peer)
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Node:
 
     lab: Lab
     name: str
+    release: Release
     address: str
     mac: str
     folder: Path
@@ -154,18 +162,18 @@ class Lab:
                     return cls(folder, index)
         raise LabUnavailable(f"all places for labs of real nodes are taken: {list(places)}")
 
-    def create(self, name: str = "") -> Node:
+    def create(self, name: str = "", release: Release = NEWEST) -> Node:
         """A new machine, switched off. Without a name it gets one that no other has."""
-        return self.node(self.ask("create", name))
+        return self.node(self.ask("create", name, release.line))
 
     def node(self, name: str) -> Node:
         told = self.ask("describe", name)
-        return Node(self, name, told["address"], told["mac"], Path(told["folder"]))
+        return Node(self, name, RELEASES[told["release"]], told["address"], told["mac"], Path(told["folder"]))
 
-    def offer_kubernetes(self) -> None:
+    def offer_kubernetes(self, release: Release = NEWEST) -> None:
         """Have the registry serve the images of Kubernetes, which takes some seconds the first time."""
-        find("kubelet")
-        self.ask("offer_kubernetes")
+        find(release.kubelet)
+        self.ask("offer_kubernetes", release.line)
 
     def registry(self, *, kubernetes: bool) -> str:
         port = keeper.ALL_IMAGES_PORT if kubernetes else keeper.TALOS_IMAGES_PORT

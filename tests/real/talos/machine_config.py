@@ -1,18 +1,25 @@
-"""What a machine config must say so that a real node works in the lab, as plain data for a config patch."""
+"""What a machine config must say so that a real node works in the lab, as config patches in the form of its Talos.
+
+Container mode installs nothing, so a config needs no install disk; one that is named does no harm.
+"""
 
 from __future__ import annotations
 
 import base64
 import secrets
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from talosmith.desired.bundle import Bundle
 from talosmith.model.secret import Secret
 from tests.real.talos.lab import Lab
-from tools.peers.node_recipes import KUBERNETES_VERSION
+from tests.real.talos.releases import NEWEST, Release
+
+Patch = dict[str, Any]
 
 _REGISTRIES = ("registry.k8s.io", "ghcr.io", "gcr.io", "docker.io")
+_EVICTION = {"memory.available": "1Mi", "nodefs.available": "0%"}  # a disk that is nearly full does a test no harm
 
 
 def of_its_own(bundle: Bundle) -> Bundle:
@@ -21,41 +28,50 @@ def of_its_own(bundle: Bundle) -> Bundle:
     return replace(bundle, cluster_id=own_id, cluster_secret=Secret(own_secret))
 
 
-def patch(lab: Lab, *, kubernetes: bool = False) -> dict[str, Any]:
+def patches(lab: Lab, release: Release = NEWEST, *, kubernetes: bool = False) -> Sequence[Patch]:
     """For every node, whatever its role. With Kubernetes call `lab.offer_kubernetes()`, too.
 
-    Container mode installs nothing, so the config needs no install disk; one that is named does no harm.
+    Without Kubernetes a node has nothing to register with, and nothing to drain from.
     """
-    kubelet: dict[str, Any] = {"image": f"ghcr.io/siderolabs/kubelet:{KUBERNETES_VERSION}"}
-    if kubernetes:  # the machine's disk may be nearly full without harm to a test
-        kubelet["extraConfig"] = {"evictionHard": {"memory.available": "1Mi", "nodefs.available": "0%"}}
-    else:  # nothing to register with, and nothing to drain from
-        kubelet["skipNodeRegistration"] = True
-    mirror = {"endpoints": [lab.registry(kubernetes=kubernetes)], "skipFallback": True}
-    return {
-        "machine": {"kubelet": kubelet, "registries": {"mirrors": dict.fromkeys(_REGISTRIES, mirror)}},
-        "cluster": {
-            "network": {"cni": {"name": "none"}},  # the launcher gives each node a plain one
-            "discovery": {
-                "enabled": True,
-                "registries": {"kubernetes": {"disabled": True}, "service": {"endpoint": lab.discovery}},
-            },
-        },
-    }
+    mirror = lab.registry(kubernetes=kubernetes)
+    if not release.is_split:
+        kubelet = {"extraConfig": {"evictionHard": _EVICTION}} if kubernetes else {"skipNodeRegistration": True}
+        mirrors = {name: {"endpoints": [mirror], "skipFallback": True} for name in _REGISTRIES}
+        discovery = {"kubernetes": {"disabled": True}, "service": {"endpoint": lab.discovery}}
+        return [
+            {
+                "machine": {"kubelet": kubelet, "registries": {"mirrors": mirrors}},
+                "cluster": {"discovery": {"enabled": True, "registries": discovery}},
+            }
+        ]
+    return [
+        _document("DiscoveryServiceConfig", name="default", endpoint=lab.discovery),
+        *(
+            _document("RegistryMirrorConfig", name=name, endpoints=[{"url": mirror}], skipFallback=True)
+            for name in _REGISTRIES
+        ),
+        _document("KubeletConfig", config={"evictionHard": _EVICTION})
+        if kubernetes
+        else _document("KubeNodeConfig", skipNodeRegistration=True),
+    ]
 
 
-def controlplane_patch(lab: Lab) -> dict[str, Any]:
-    """For control planes, after `patch`: no more of Kubernetes than its API, and etcd on the nodes' own network."""
-    parts = {
-        "apiServer": "kube-apiserver",
-        "controllerManager": "kube-controller-manager",
-        "scheduler": "kube-scheduler",
-    }
-    return {
-        "cluster": {
-            **{key: {"image": f"registry.k8s.io/{name}:{KUBERNETES_VERSION}"} for key, name in parts.items()},
-            "proxy": {"disabled": True},
-            "coreDNS": {"disabled": True},
-            "etcd": {"advertisedSubnets": [lab.network.subnet]},
-        }
-    }
+def controlplane_patches(lab: Lab, release: Release = NEWEST) -> Sequence[Patch]:
+    """For control planes, after `patches`: no more of Kubernetes than its API, and etcd on the nodes' own network.
+
+    A CNI is none of Talos' business here: the launcher gives each node a plain one.
+    """
+    etcd = {"advertisedSubnets": [lab.network.subnet]}
+    if not release.is_split:
+        off = {"proxy": {"disabled": True}, "coreDNS": {"disabled": True}}
+        return [{"cluster": {**off, "etcd": etcd, "network": {"cni": {"name": "none"}}}}]
+    return [
+        {"cluster": {"etcd": etcd}},
+        _document("KubeProxyConfig", enabled=False),
+        _document("KubeCoreDNSConfig", enabled=False),
+        _document("KubeFlannelCNIConfig", **{"$patch": "delete"}),
+    ]
+
+
+def _document(kind: str, **fields: Any) -> Patch:
+    return {"apiVersion": "v1alpha1", "kind": kind, **fields}

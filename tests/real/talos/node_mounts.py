@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.real.talos import linux
 from tests.real.talos.node_spec import NodeSpec
+from tests.real.talos.rootfs import POD_NETWORKS
 
 KEPT = ("var", "system/state", "etc/cni", "etc/kubernetes", "usr/libexec/kubernetes", "opt")
 PRIVATE_PARAMETERS = (
@@ -47,12 +48,12 @@ _PLAIN = linux.NO_SUID | linux.NO_DEVICES | linux.NO_EXEC
 def build_root(spec: NodeSpec) -> None:
     """Mount everything and make it the root. The caller is in a mount namespace of its own."""
     rootfs, folder = Path(spec.rootfs), Path(spec.folder)
-    root, nothing = folder / "root", folder / "nothing"
+    root, own = folder / "root", folder / "own"
     root.mkdir(exist_ok=True)
-    nothing.mkdir(exist_ok=True)
+    _write_own(spec, own)
     linux.mount("", "/", flags=linux.RECURSIVE | linux.PRIVATE)
     # An overlay, as in any container: Talos spends ten seconds of each reboot on unmounting a root that is a disk's.
-    linux.mount("overlay", root, "overlay", linux.READ_ONLY, f"lowerdir={nothing}:{rootfs}")
+    linux.mount("overlay", root, "overlay", linux.READ_ONLY, f"lowerdir={own}:{rootfs}")
     _mount_proc(root, folder / "parameters")
     linux.mount("sysfs", root / "sys", "sysfs", _PLAIN | linux.READ_ONLY)
     linux.mount("cgroup2", root / "sys/fs/cgroup", "cgroup2", _PLAIN)
@@ -60,8 +61,6 @@ def build_root(spec: NodeSpec) -> None:
     for scratch, mode in {"run": "0755", "system": "0755", "tmp": "1777"}.items():
         linux.mount("tmpfs", root / scratch, "tmpfs", linux.NO_SUID | linux.NO_DEVICES, f"mode={mode}")
     _mount_kept(root, rootfs, folder / "kept")
-    (root / "etc/cni/net.d/10-pods.conflist").write_text(json.dumps(_pod_network(spec.pods)))
-    _mount_files(root / "etc", folder / "etc", spec.name, spec.gateway)
     linux.make_root(root)
 
 
@@ -117,22 +116,28 @@ def _pod_network(subnet: str) -> dict[str, Any]:
 
 def keep_runtime_spec(spec: NodeSpec, root: Path) -> bool:
     """Whether Talos has written the runtime spec of its containers; the next boot finds a copy."""
-    kept = Path(spec.folder, "etc", _RUNTIME_SPEC.name)
     try:
         text = (root / _RUNTIME_SPEC).read_text()
         json.loads(text)
     except (OSError, ValueError):  # not written yet, or not as a whole
         return False
-    if not kept.exists():  # else it may be the very file that containerd reads now
-        kept.write_text(text)
+    kept = Path(spec.folder, _RUNTIME_SPEC.name)
+    kept.with_suffix(".new").write_text(text)  # a launcher may be killed at any time
+    kept.with_suffix(".new").rename(kept)
     return True
 
 
-def _mount_files(etc: Path, own: Path, name: str, gateway: str) -> None:
-    own.mkdir(exist_ok=True)
-    if (own / _RUNTIME_SPEC.name).exists():
-        linux.mount(own / _RUNTIME_SPEC.name, etc.parent / _RUNTIME_SPEC, flags=linux.BIND)
-    texts = {"hostname": f"{name}\n", "hosts": "127.0.0.1 localhost\n", "resolv.conf": f"nameserver {gateway}\n"}
-    for file, text in texts.items():
-        (own / file).write_text(text)
-        linux.mount(own / file, etc / file, flags=linux.BIND)
+def _write_own(spec: NodeSpec, own: Path) -> None:
+    """The node's own files of the system. Mounts upon /etc would not do: Talos 1.14 lays an overlay over it."""
+    texts = {
+        "etc/hostname": f"{spec.name}\n",
+        "etc/hosts": "127.0.0.1 localhost\n",
+        "etc/resolv.conf": f"nameserver {spec.gateway}\n",
+        f"{POD_NETWORKS}/10-pods.conflist": json.dumps(_pod_network(spec.pods)),
+    }
+    kept = Path(spec.folder, _RUNTIME_SPEC.name)
+    if kept.exists():
+        texts[str(_RUNTIME_SPEC)] = kept.read_text()
+    for name, text in texts.items():
+        (own / name).parent.mkdir(parents=True, exist_ok=True)
+        (own / name).write_text(text)

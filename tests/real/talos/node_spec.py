@@ -15,6 +15,7 @@ class NodeSpec:
     """Everything the launcher has to know of a node; written by the keeper of the lab."""
 
     name: str
+    release: str  # line of the Talos version that it runs
     folder: str
     rootfs: str
     cgroup: str

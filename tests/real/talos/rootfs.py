@@ -1,4 +1,4 @@
-"""The system folder that all nodes of a lab share, read-only: what the Talos container image holds, from the peers.
+"""The system folder that all nodes of one Talos version share, read-only: what its container image holds.
 
 Disk tools, udev, kernel modules and iptables are left out: a node in container mode uses none of them.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from tests.real.talos.releases import Release
 from tools.peers import find
 
 _FOLDERS = """
     boot dev etc/cni/net.d etc/containerd etc/cri/conf.d/hosts etc/iscsi etc/kubernetes/manifests etc/lvm etc/nvme
     etc/ssl/certs mnt opt/cni/bin opt/containerd/bin opt/containerd/lib proc root run sys system tmp usr/bin usr/etc
-    usr/lib/modules usr/lib/firmware usr/lib/udev/rules.d usr/libexec/kubernetes usr/local/etc
+    usr/lib/modules usr/lib/firmware usr/lib/udev/rules.d usr/libexec/kubernetes usr/local/etc/cni
     usr/local/lib/kubelet/credentialproviders usr/local/lib/containers usr/local/share usr/share/spdx
     usr/share/zoneinfo/Etc var
 """
@@ -52,19 +53,31 @@ _SETTINGS = {
     "etc/cri/conf.d/00-base.part": "cri-plugin.part",
     "etc/os-release": "os-release",
 }
-PEERS = (*_PROGRAMS.values(), *_SETTINGS.values(), "machined")
+# Talos 1.14 puts an empty folder of its own in the place of /etc/cni, in which its Flannel writes.
+POD_NETWORKS = "usr/local/etc/cni"
+_POD_NETWORKS_PART = f"""\
+version = 3
+[plugins."io.containerd.cri.v1.runtime".cni]
+  conf_dir = "/{POD_NETWORKS}"
+"""
 
 
-def assemble(root: Path) -> None:
+def peers(release: Release) -> tuple[str, ...]:
+    return (*_PROGRAMS.values(), *(f"{name}{release.ending}" for name in _SETTINGS.values()), release.machined)
+
+
+def assemble(root: Path, release: Release) -> None:
     for folder in _FOLDERS.split():
         (root / folder).mkdir(parents=True)
     for link, target in _LINKS.items():
         (root / link).symlink_to(target)
     for name in _MOUNT_POINTS.split():
         (root / name).touch()
-    for name, peer in (_PROGRAMS | _SETTINGS).items():
+    settings = {name: f"{peer}{release.ending}" for name, peer in _SETTINGS.items()}
+    for name, peer in (_PROGRAMS | settings).items():
         shutil.copy(find(peer), root / name)
+    (root / "etc/cri/conf.d/10-pod-networks.part").write_text(_POD_NETWORKS_PART)
     (root / "usr/etc/in-container").write_text("true\n")
     # The only place where machined may be executable: below a folder that is the root of a node's namespaces alone.
-    shutil.copy(find("machined"), root / "usr/bin/init")
+    shutil.copy(find(release.machined), root / "usr/bin/init")
     (root / "usr/bin/init").chmod(0o755)

@@ -24,8 +24,9 @@ from tests.lab.lab_worlds import quick_bundle
 from tests.real.talos.cluster import TalosctlFailed, talosctl
 from tests.real.talos.fixtures import MakeNodes
 from tests.real.talos.lab import Lab, Node
-from tests.real.talos.machine_config import controlplane_patch, of_its_own, patch
+from tests.real.talos.machine_config import controlplane_patches, of_its_own, patches
 from tests.real.talos.patience import PATIENCE, configured, done, eventually
+from tests.real.talos.releases import NEWEST
 
 pytestmark = pytest.mark.slow
 
@@ -38,15 +39,15 @@ def desired_of(folder: Path, lab: Lab, first: Node, worker: Node) -> Desired:
     folder.mkdir()
     inventory = {
         "cluster_name": "real",
-        "talos_version": "v1.13.9",
-        "kubernetes_version": "v1.36.3",
+        "talos_version": NEWEST.talos,
+        "kubernetes_version": NEWEST.kubernetes,
         "metal": {},
         "network": {"endpoint": first.address},
         "controlplane": [
-            {"name": first.name, "ip": first.address, "disk": "/dev/vda", "patches": [controlplane_patch(lab)]}
+            {"name": first.name, "ip": first.address, "disk": "/dev/vda", "patches": [*controlplane_patches(lab)]}
         ],
         "workers": [{"name": worker.name, "ip": worker.address, "disk": "/dev/vda"}],
-        "patches": [patch(lab)],
+        "patches": [*patches(lab)],
     }
     (folder / "cluster.yaml").write_text(json.dumps(inventory), encoding="utf-8")
     return Desired(check(folder, None).cluster, of_its_own(quick_bundle()))
@@ -92,7 +93,7 @@ async def test_from_maintenance_mode_to_etcd(talos_lab: Lab, talos_nodes: MakeNo
         assert found.not_in_inventory == {}
         for node in found.nodes.values():
             assert isinstance(node.machine, Machine)
-            assert (node.talos_version, node.foreign_reason, node.pending_reboot) == ("v1.13.9", "", False)
+            assert (node.talos_version, node.foreign_reason, node.pending_reboot) == (NEWEST.talos, "", False)
             assert node.config == desired.nodes[node.name].config
             assert node.boot_id
 

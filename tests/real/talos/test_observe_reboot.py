@@ -1,9 +1,12 @@
-"""Our table of changes that need a reboot, held against a real node that is asked by dry runs."""
+"""Our table of changes that Talos refuses without a reboot, held against real nodes that are asked by dry runs.
+
+Talos 1.13 has many of them, and 1.14 none: it applies every change, and never reboots by itself.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -14,18 +17,19 @@ from talosmith.desired.config.emit import emit
 from talosmith.desired.config.generate import Options, generate
 from talosmith.desired.config.load import load
 from talosmith.desired.config.patch.apply import apply_patches, patch_from_value
-from talosmith.desired.config.reboot import needs_reboot
+from talosmith.desired.config.reboot import refused_without_reboot
+from talosmith.desired.config.schema.contracts import contract_for
 from talosmith.model.versions import Version
-from talosmith.talos import ApplyMode, MaintenanceClient, TalosClient
+from talosmith.talos import ApplyMode, MaintenanceClient, TalosClient, Unsupported
 from tests.lab.lab_worlds import quick_bundle
 from tests.real.talos.fixtures import MakeNodes
 from tests.real.talos.lab import Lab, Node
-from tests.real.talos.machine_config import controlplane_patch, of_its_own, patch
-from tests.real.talos.patience import configured, eventually
+from tests.real.talos.machine_config import controlplane_patches, of_its_own, patches
+from tests.real.talos.patience import configured, eventually, refused
+from tests.real.talos.releases import BEFORE, NEWEST, Release
 
 Docs = list[dict[str, Any]]
 
-TALOS = "v1.13.9"
 CA = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1BPT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo="
 DISK_KEY = {"provider": "luks2", "keys": [{"slot": 0, "nodeID": {}}]}
 
@@ -93,30 +97,81 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
     "EnvironmentConfig": {"variables": {"GRPC_GO_LOG_VERBOSITY_LEVEL": "9"}},
 }
 
+# On Talos 1.14: fields that have no document of their own, and documents in the place of the others.
+AT_1_14 = {
+    name: FIELDS[name]
+    for name in (
+        "debug",
+        "machine.token",
+        "machine.acceptedCAs",
+        "machine.certSANs",
+        "machine.disks",
+        "machine.files",
+        "machine.logging",
+        "machine.seccompProfiles",
+        "machine.features.diskQuotaSupport",
+        "cluster.token",
+        "cluster.etcd.extraArgs",
+    )
+}
+DOCUMENTS_AT_1_14: dict[str, dict[str, Any]] = {
+    **DOCUMENTS,
+    "ResolverConfig": {**DOCUMENTS["ResolverConfig"], "hostDNS": {"enabled": True, "forwardKubeDNSToHost": True}},
+    "SecurityProfileConfig": {"workloadIsolation": False},
+    "KubeletConfig": {
+        "image": f"ghcr.io/siderolabs/kubelet:{NEWEST.kubernetes}",
+        "config": {},
+        "extraArgs": {"v": "2"},
+    },
+    "KubePrismConfig": {"port": 7446},
+    "SysctlConfig": {"params": {"vm.max_map_count": "262144"}},
+    "UdevRulesConfig": {"rules": ['SUBSYSTEM=="drm", GROUP="44"']},
+}
+
 
 @pytest.mark.slow
 async def test_a_real_node_reboots_for_the_changes_that_our_table_names(
     talos_lab: Lab, talos_nodes: MakeNodes
 ) -> None:
-    (node,) = talos_nodes(1)
+    (node,) = talos_nodes(1, BEFORE)
     bundle = of_its_own(quick_bundle())
-    config = config_of(bundle, node.name, node.address, patch(talos_lab), controlplane_patch(talos_lab))
+    config = _config_in(talos_lab, node, bundle)
     before = load(config)
     predicted: dict[str, bool] = {}
     said: dict[str, bool] = {}
     async with TalosClient.from_bundle(bundle) as client, MaintenanceClient() as maintenance:
         await configured(maintenance.node(node.address), client.node(node.address), config)
         for name, after in [*_changed_fields(before), *_changed_documents(before)]:
-            predicted[name] = bool(needs_reboot(before, load(emit(after)), Version.parse(TALOS)))
+            predicted[name] = bool(refused_without_reboot(before, load(emit(after)), Version.parse(BEFORE.talos)))
             said[name] = await _reboots(client, node, emit(after), name)
     assert len(said) == len(FIELDS) + len(DOCUMENTS) >= 50
     assert predicted == said
     assert 12 <= sum(said.values()) <= len(said) - 25, "both answers are well represented"
 
 
-def _changed_fields(before: Sequence[Any]) -> list[tuple[str, Docs]]:
+@pytest.mark.slow
+async def test_a_real_node_of_talos_1_14_never_reboots_for_a_change(talos_lab: Lab, talos_nodes: MakeNodes) -> None:
+    (node,) = talos_nodes(1)
+    bundle = of_its_own(quick_bundle())
+    config = _config_in(talos_lab, node, bundle)
+    before = load(config)
+    async with TalosClient.from_bundle(bundle) as client, MaintenanceClient() as maintenance:
+        await configured(maintenance.node(node.address), client.node(node.address), config)
+        for name, after in [*_changed_fields(before, AT_1_14), *_changed_documents(before, DOCUMENTS_AT_1_14)]:
+            assert not refused_without_reboot(before, load(emit(after)), Version.parse(NEWEST.talos)), name
+            assert not await _reboots(client, node, emit(after), name), name
+        ours = client.node(node.address)
+        await refused(lambda: ours.apply_config(config, ApplyMode.REBOOT, dry_run=True), Unsupported, "REBOOT")
+
+
+def _config_in(lab: Lab, node: Node, bundle: Bundle) -> str:
+    given = (*patches(lab, node.release), *controlplane_patches(lab, node.release))
+    return config_of(bundle, node.name, node.address, *given, release=node.release)
+
+
+def _changed_fields(before: Sequence[Any], fields: Mapping[str, Any] = FIELDS) -> list[tuple[str, Docs]]:
     found = []
-    for name, value in FIELDS.items():
+    for name, value in fields.items():
         after = copy.deepcopy(list(before))
         *way, last = name.partition(":")[0].split(".")
         place = next(one for one in after if "kind" not in one)
@@ -130,13 +185,13 @@ def _changed_fields(before: Sequence[Any]) -> list[tuple[str, Docs]]:
     return found
 
 
-def _changed_documents(before: Sequence[Any]) -> list[tuple[str, Docs]]:
+def _changed_documents(before: Sequence[Any], documents: Mapping[str, Any] = DOCUMENTS) -> list[tuple[str, Docs]]:
     return [
         (
             kind,
             [*(one for one in before if one.get("kind") != kind), {"apiVersion": "v1alpha1", "kind": kind, **fields}],
         )
-        for kind, fields in DOCUMENTS.items()
+        for kind, fields in documents.items()
     ]
 
 
@@ -157,8 +212,11 @@ def test_every_case_changes_its_own_field_alone() -> None:
         assert all(one.startswith(path) or path.startswith(one) for one in paths), name
 
 
-def config_of(bundle: Bundle, name: str, address: str, *patches: dict[str, Any]) -> str:
-    options = Options("reboots", f"https://{address}:6443", "v1.36.3", f"installer:{TALOS}")
+def config_of(bundle: Bundle, name: str, address: str, *given: dict[str, Any], release: Release = BEFORE) -> str:
+    contract = contract_for(release.talos)
+    options = Options(
+        "reboots", f"https://{address}:6443", release.kubernetes, f"installer:{release.talos}", contract=contract
+    )
     hostname = {"apiVersion": "v1alpha1", "kind": "HostnameConfig", "auto": "off", "hostname": name}
-    given = [patch_from_value(value, "test") for value in (*patches, hostname)]
-    return emit(apply_patches(generate("controlplane", options, bundle), given))
+    all_of_them = [patch_from_value(value, "test") for value in (*given, hostname)]
+    return emit(apply_patches(generate("controlplane", options, bundle), all_of_them))

@@ -26,6 +26,7 @@ from tests.real.talos.launcher import RefusedToStart, machine_namespaces, refuse
 from tests.real.talos.network import Network
 from tests.real.talos.node_mounts import PRIVATE_PARAMETERS
 from tests.real.talos.node_spec import NodeSpec
+from tests.real.talos.releases import RELEASES, Release
 from tools.peers import find
 from tools.peers.machine import cgroup2
 
@@ -42,14 +43,15 @@ def test_init_is_refused_in_the_namespaces_of_the_machine() -> None:
         refuse_outside_a_node({"pid": 0, "mnt": 0})
 
 
-def test_machined_cannot_be_started_by_accident(talos_lab: Lab, tmp_path: Path) -> None:
+@pytest.mark.parametrize("release", RELEASES.values(), ids=lambda release: release.talos)
+def test_machined_cannot_be_started_by_accident(release: Release, talos_lab: Lab, tmp_path: Path) -> None:
     """Its file is not executable, and even a launcher does not get it to run below a root that is no node's."""
-    assert find("machined").stat().st_mode & 0o111 == 0
+    assert find(release.machined).stat().st_mode & 0o111 == 0
 
     root = tmp_path / "rootfs"
-    rootfs.assemble(root)
+    rootfs.assemble(root, release)
     (root / "usr/etc/in-container").unlink()
-    node = talos_lab.create()
+    node = talos_lab.create(release=release)
     stray = dataclasses.replace(NodeSpec.load(node.folder), folder=str(tmp_path), rootfs=str(root))
     stray.save()
     Path(stray.cgroup).mkdir()

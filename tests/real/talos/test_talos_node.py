@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.real.talos.cluster import Cluster, patiently, wait_for_maintenance
 from tests.real.talos.fixtures import MakeNodes
 from tests.real.talos.lab import Lab
+from tests.real.talos.releases import NEWEST
 
 
 def test_a_worker_gets_its_certificates_from_a_control_plane(
@@ -29,7 +30,7 @@ def test_a_life_from_maintenance_mode_to_a_wipe(talos_lab: Lab, talos_nodes: Mak
     (node,) = talos_nodes(1)
     wait_for_maintenance(node)
     insecure = ("--insecure", "--nodes", node.address)
-    assert "v1.13.9" in patiently("version", *insecure).partition("Server:")[2]
+    assert NEWEST.talos in patiently("version", *insecure).partition("Server:")[2]
     assert node.mac in patiently("get", "links", *insecure)
 
     cluster = Cluster(talos_lab, tmp_path, (node,))

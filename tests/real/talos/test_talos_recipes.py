@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.real.talos.lab import LabUnavailable, check_machine
+from tests.real.talos.lab import Lab, LabUnavailable, check_machine
 from tools.peers import packages
 from tools.peers.build import change
-from tools.peers.node_recipes import MACHINED, RUNC
+from tools.peers.node_recipes import RUNC
 from tools.peers.patches import KUBELET_KEEPS_SYSCTLS as PATCH
 from tools.peers.recipe import PeerUnavailable
-from tools.peers.tool_recipes import TALOSCTL
+from tools.peers.talos_recipes import MACHINED, TALOSCTL
 
 
 def test_a_changed_source_is_another_build() -> None:
@@ -46,4 +47,11 @@ def test_packages_are_not_missed_silently(monkeypatch: pytest.MonkeyPatch) -> No
 def test_real_nodes_need_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(LabUnavailable, match="root"):
+        check_machine()
+
+
+def test_real_nodes_need_a_recent_kernel(talos_lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked where real nodes can run, so that nothing else is missing."""
+    monkeypatch.setattr("os.uname", lambda: SimpleNamespace(release="6.14.0-1017-azure"))
+    with pytest.raises(LabUnavailable, match=r"Linux 6\.15; this is 6\.14\.0"):
         check_machine()

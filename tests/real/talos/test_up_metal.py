@@ -1,4 +1,7 @@
-"""`talosmith up` on real machines: three of them from maintenance mode to a cluster, killed on the way."""
+"""`talosmith up` on real machines: three of them from maintenance mode to a cluster, killed on the way.
+
+They run the newest Talos and its Kubernetes; one machine with the Talos before is brought up, too.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from tests.real.talos.balancer import balancer
 from tests.real.talos.cluster import patiently, talosctl
 from tests.real.talos.fixtures import MakeNodes
 from tests.real.talos.lab import Lab, Node, wait_until
-from tools.peers.node_recipes import KUBERNETES_VERSION
+from tests.real.talos.releases import BEFORE, NEWEST
 
 T = TypeVar("T")
 LIMIT = 1800
@@ -41,7 +44,7 @@ spec:
     spec:
       tolerations: [{operator: Exists}]
       containers:
-      - {name: idle, image: "registry.k8s.io/pause:3.10.1", resources: {requests: {cpu: 0.01, memory: 1024Ki}}}
+      - {name: idle, image: "registry.k8s.io/pause:3.10.2", resources: {requests: {cpu: 0.01, memory: 1024Ki}}}
 """,
 }
 
@@ -75,10 +78,11 @@ class Person:
         return process.returncode, output
 
     def write(self, lab: Lab, nodes: list[Node], **more: Any) -> None:
+        release = nodes[0].release
         cluster = {
             "cluster_name": "real",
-            "talos_version": "v1.13.9",
-            "kubernetes_version": KUBERNETES_VERSION,
+            "talos_version": release.talos,
+            "kubernetes_version": release.kubernetes,
             "metal": {},
             "network": {"endpoint": self.endpoint},
             "controlplane": [
@@ -94,13 +98,13 @@ class Person:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         (self.inventory / "cluster.yaml").write_text(yaml.safe_dump(cluster))
-        for place, patch in (
-            ("global", machine_config.patch(lab, kubernetes=True)),
-            ("controlplane", machine_config.controlplane_patch(lab)),
+        for place, patches in (
+            ("global", machine_config.patches(lab, release, kubernetes=True)),
+            ("controlplane", machine_config.controlplane_patches(lab, release)),
         ):
             folder = self.inventory / "patches" / place
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / "real.yaml").write_text(yaml.safe_dump(patch))
+            (folder / "real.yaml").write_text(yaml.safe_dump_all(patches))
 
 
 @pytest.mark.slow
@@ -117,6 +121,26 @@ def test_three_real_machines(
         _power_cycle(person, nodes, kubectl)
 
 
+@pytest.mark.slow
+def test_a_real_machine_with_the_talos_before(
+    talos_lab: Lab, talos_nodes: MakeNodes, peer: Callable[[str], Path], tmp_path: Path
+) -> None:
+    kubectl = peer("kubectl")
+    talos_lab.offer_kubernetes(BEFORE)
+    (node,) = nodes = talos_nodes(1, BEFORE)
+    person = Person(tmp_path, node.address)
+    person.write(talos_lab, nodes)
+    code, told = person.talosmith("secrets", "init")
+    assert code == 0, told
+    _up(person)
+    talosconfig, kubeconfig = person.inventory / "talosconfig", person.inventory / "kubeconfig"
+    assert _members(talosconfig, node) == {node.name}
+    _wait_for(lambda: _kubelets(kubectl, kubeconfig), lambda found: found == {node.name: BEFORE.kubernetes})
+    assert BEFORE.talos in patiently(*_at(talosconfig, node), "version").partition("Server:")[2]
+    _wait_for(lambda: _up(person), lambda told: "in sync" in told)
+    _sysctls_change_without_a_reboot(person, talos_lab, nodes)
+
+
 def _bring_up(person: Person, lab: Lab, nodes: list[Node], kubectl: Path) -> None:
     person.write(lab, nodes)
 
@@ -131,7 +155,7 @@ def _bring_up(person: Person, lab: Lab, nodes: list[Node], kubectl: Path) -> Non
     names = {node.name for node in nodes}
     for node in nodes:
         _wait_for(lambda node=node: _members(talosconfig, node), lambda found: found == names)
-    _wait_for(lambda: _ready(kubectl, kubeconfig), lambda found: found == names)
+    _wait_for(lambda: _kubelets(kubectl, kubeconfig), lambda found: found == dict.fromkeys(names, NEWEST.kubernetes))
     talosctl(  # raises unless all is well
         *("--talosconfig", talosconfig, "health", "--wait-timeout", "10m"),
         *("--endpoints", nodes[0].address, "--nodes", nodes[0].address),
@@ -145,23 +169,29 @@ def _bring_up(person: Person, lab: Lab, nodes: list[Node], kubectl: Path) -> Non
     _wait_for(lambda: _up(person), lambda told: "in sync" in told)
 
     boots = [node.boots for node in nodes]
+    _sysctls_change_without_a_reboot(person, lab, nodes)
+
+    # A flag of the API server restarts it, without a reboot: `up` is over when all three run with it.
+    flags = {"apiVersion": "v1alpha1", "kind": "KubeAPIServerConfig", "extraArgs": {"goaway-chance": "0.001"}}
+    person.write(lab, nodes, patches=[flags])
+    code, told = person.talosmith("plan")
+    assert code == 2 and "restart" in told and "no reboot" in told, told
+    _up(person)
+    assert [node.boots for node in nodes] == boots
+    assert _api_server_flags(kubectl, kubeconfig) == dict.fromkeys(names, "--goaway-chance=0.001")
+
+
+def _sysctls_change_without_a_reboot(person: Person, lab: Lab, nodes: list[Node]) -> None:
+    boots = [node.boots for node in nodes]
     person.write(lab, nodes, talos={"sysctls": {"net.core.somaxconn": "4096"}})
     code, told = person.talosmith("plan")
     assert (code, "no reboot" in told) == (2, True), told
     _up(person)
     assert [node.boots for node in nodes] == boots
     for node in nodes:
-        read = (*_at(talosconfig, node), "read", "/proc/sys/net/core/somaxconn")
+        read = (*_at(person.inventory / "talosconfig", node), "read", "/proc/sys/net/core/somaxconn")
         _wait_for(lambda read=read: patiently(*read).strip(), lambda found: found == "4096")
     _wait_for(lambda: person.talosmith("plan"), lambda found: found[0] == 0)
-
-    # A flag of the API server restarts it, without a reboot: `up` is over when all three run with it.
-    person.write(lab, nodes, patches=[{"cluster": {"apiServer": {"extraArgs": {"goaway-chance": "0.001"}}}}])
-    code, told = person.talosmith("plan")
-    assert code == 2 and "restart" in told and "no reboot" in told, told
-    _up(person)
-    assert [node.boots for node in nodes] == boots
-    assert _api_server_flags(kubectl, kubeconfig) == dict.fromkeys(names, "--goaway-chance=0.001")
 
 
 def _removal_is_refused_while_one_is_off(person: Person, nodes: list[Node], kubectl: Path) -> None:
@@ -193,7 +223,7 @@ def _power_cycle(person: Person, nodes: list[Node], kubectl: Path) -> None:
         node.start()
     _up(person)
     names = {node.name for node in nodes}
-    _wait_for(lambda: _ready(kubectl, person.inventory / "kubeconfig"), lambda found: found == names)
+    _wait_for(lambda: _kubelets(kubectl, person.inventory / "kubeconfig").keys(), lambda found: found == names)
     for node in nodes:
         assert _members(person.inventory / "talosconfig", node) == names
     _wait_for(lambda: person.talosmith("plan"), lambda found: found[0] == 0)
@@ -273,12 +303,12 @@ def _api_server_flags(kubectl: Path, kubeconfig: Path) -> dict[str, str]:
     }
 
 
-def _ready(kubectl: Path, kubeconfig: Path) -> set[str]:
-    """Nobody, while the API does not answer."""
+def _kubelets(kubectl: Path, kubeconfig: Path) -> dict[str, str]:
+    """Version of the kubelet of each node that is Ready; none while the API does not answer."""
     command = [kubectl, "--kubeconfig", kubeconfig, "get", "nodes", "--output=json"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     return {
-        item["metadata"]["name"]
+        item["metadata"]["name"]: item["status"]["nodeInfo"]["kubeletVersion"]
         for item in (json.loads(answer.stdout)["items"] if answer.returncode == 0 else ())
         if any(one["type"] == "Ready" and one["status"] == "True" for one in item["status"]["conditions"])
     }

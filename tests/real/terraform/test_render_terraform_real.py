@@ -68,7 +68,7 @@ def test_the_plan_for_proxmox(render: Render, start: Start, host: Host) -> None:
     tofu = start(render("proxmox", at(host)), **host.environment)
     planned = tofu.plan()
     assert sorted(one["address"] for one in planned["resource_changes"]) == [
-        'proxmox_download_file.image["hydra/talos-talos-v1.12.0-37656798-nocloud-amd64.qcow2"]',
+        'proxmox_download_file.image["hydra/talos-talos-v1.14.1-37656798-nocloud-amd64.qcow2"]',
         *(f'proxmox_virtual_environment_file.seed["{name}"]' for name in NODES),
         *(f'proxmox_virtual_environment_vm.machine["{name}"]' for name in NODES),
     ]

@@ -17,7 +17,7 @@ from typing import Any
 TALOS_OWNER = "540036508848"
 FAKE_OWNER = "999999999999"
 REGIONS = ("eu-central-1", "eu-west-1", "us-east-1")
-VERSIONS = ("v1.12.1", "v1.13.9")
+VERSIONS = ("v1.12.1", "v1.13.9", "v1.14.1")
 ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
 ROOT_DEVICE = "/dev/xvda"
 _FAKE = "ami-0bad0bad"  # how the id of each fake image begins

@@ -85,6 +85,7 @@ class _Thread(threading.Thread):
 
     async def _events(self) -> None:
         """Events happen on time also between requests."""
+        assert self._over is not None
         wake = asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -95,7 +96,8 @@ class _Thread(threading.Thread):
         agenda = self.world.agenda
         agenda.listeners.append(changed)
         try:
-            while True:
+            # Python 3.11's wait_for swallows a cancellation that comes together with the event.
+            while not self._over.is_set():
                 wake.clear()
                 with self.world.mutex:
                     agenda.run_due()

@@ -208,7 +208,7 @@ def test_origin_tells_file_default_and_derivation(talosmith: Talosmith) -> None:
     origin = {entry["name"]: (entry["value"], entry["source"]) for entry in json.loads(out)["origins"]}
     base, own = (os.path.relpath(EXAMPLES / "aws" / name / "cluster.yaml") for name in ("base", "production"))
     assert origin["cluster_name"] == ("talos-production", f"{own}:2")
-    assert origin["talos_version"] == ("v1.13.9", f"{base}:7")
+    assert origin["talos_version"] == ("v1.14.1", f"{base}:7")
     assert origin["network.pod_cidr"] == ("10.244.0.0/16", "default")
     assert origin["nodes.cp-1.disk_mib"] == (51200, f"{base}:35")
     assert origin["nodes.w-6.instance_type"][1] == "from aws.instance_type"

@@ -44,7 +44,7 @@ def test_a_refusal_does_not_repeat_the_value() -> None:
         ("version: v1alpha1\n", "neither a kind nor"),
         ("kind: OOMConfig\n", "no apiVersion"),
         ("apiVersion: v2\nkind: OOMConfig\n", "apiVersion that Talos does not know"),
-        ("apiVersion: v1alpha1\nkind: Nope\n", "kind that Talos does not know: Nope"),
+        ("apiVersion: v1alpha1\nkind: Nope\n", "the kind Nope, which no Talos up to 1.14 knows"),
         ("machine: {}\n---\ncluster: {}\n", "there twice"),
         ("machine:\n  token: a\n  token: b\n", "there twice"),
         ("machine: {sysctls: {a: '1', a: '2'}}\n", "there twice"),

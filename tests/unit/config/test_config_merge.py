@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from talosmith.desired.config.emit import emit
 from talosmith.desired.config.load import load
 from talosmith.desired.config.patch.apply import apply_patches, load_patch, patch_from_value
 from talosmith.desired.config.problems import ConfigError
@@ -104,3 +105,16 @@ def test_placeholders_are_filled_scalar_by_scalar() -> None:
     patch = load_patch(text, "p.yaml", values.__getitem__)
     result = apply_patches(load("machine: {}"), [patch])[0]["machine"]
     assert result == {"nodeLabels": {"zone": "a: {b"}, "features": {"kubePrism": {"port": 7445}}}
+
+
+def test_search_domains_emptied_by_a_patch_are_written() -> None:
+    """An empty list clears what DHCP offers; no list leaves it."""
+    head = "apiVersion: v1alpha1\nkind: ResolverConfig\n"
+    documents = load(head + "searchDomains: {domains: [a.example]}\n")
+    emptied = apply_patches(documents, [load_patch(head + "searchDomains: {domains: []}\n")])
+    assert emit(emptied) == head + "searchDomains:\n    domains: []\n"
+    assert load(emit(emptied)) == emptied
+
+
+def test_a_section_without_fields_is_written_as_an_empty_map() -> None:
+    assert emit(load("version: v1alpha1\nmachine: {type: worker}\ncluster: {}\n")).endswith("\ncluster: {}\n")

@@ -58,6 +58,7 @@ def test_more_than_flags(bundle: Bundle) -> None:
     (main, *_) = generate(
         "controlplane",
         options(
+            contract=CONTRACTS[1, 13],
             cni={"name": "none"},
             kube_proxy=False,
             allow_scheduling_on_control_planes=True,
@@ -103,7 +104,7 @@ def _render(prepared: Prepared, number: int) -> Any:
 
 
 def test_rendering_from_a_prepared_base_is_rendering(bundle: Bundle) -> None:
-    documents = generate("controlplane", options(), bundle)
+    documents = generate("controlplane", options(contract=CONTRACTS[1, 13]), bundle)
     everywhere = load_patch("cluster: {proxy: {disabled: true}}")
     prepared = Prepared(documents, [everywhere], mode="metal")
     for number in (1, 2):

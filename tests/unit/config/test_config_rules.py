@@ -8,12 +8,17 @@ import pytest
 
 from talosmith.desired.config.cel.expression import check_expression
 from talosmith.desired.config.cel.parse import CelError
-from talosmith.desired.config.check.findings import KIND_CHECKS, Mode
+from talosmith.desired.config.check.conflicts import CONFLICTS
+from talosmith.desired.config.check.findings import KIND_CHECKS, NEWEST, Mode, Place
 from talosmith.desired.config.check.runtime_spec import check_runtime_spec
+from talosmith.desired.config.check.together import CONTROL_PLANE_ONLY
 from talosmith.desired.config.check.validate import Validator, validate
 from talosmith.desired.config.load import load
 from talosmith.desired.config.patch.apply import apply_patches, load_patch
 from talosmith.desired.config.schema.documents import KINDS
+from talosmith.desired.config.schema.since import Line
+
+LINES: tuple[Line, ...] = ((1, 8), (1, 13), (1, 14), (1, 15))
 
 SOUND = """
 version: v1alpha1
@@ -27,14 +32,17 @@ cluster:
 """
 
 
-def found(change: str, mode: Mode = "metal", *, strict: bool = False) -> list[tuple[str, str, str]]:
+def found(
+    change: str, mode: Mode = "metal", *, strict: bool = False, talos: Line = NEWEST
+) -> list[tuple[str, str, str]]:
     documents = apply_patches(load(SOUND), [load_patch(change)])
-    return [(one.severity, one.document, one.path) for one in validate(documents, mode, strict=strict)]
+    return [(one.severity, one.document, one.path) for one in validate(documents, mode, strict=strict, talos=talos)]
 
 
 @pytest.mark.parametrize("mode", ["metal", "cloud", "container"])
 def test_a_sound_config(mode: Mode) -> None:
-    assert validate(load(SOUND), mode, strict=True) == []
+    for talos in LINES:
+        assert validate(load(SOUND), mode, strict=True, talos=talos) == []
 
 
 def test_all_findings_at_once_and_with_their_paths() -> None:
@@ -63,10 +71,12 @@ def test_a_finding_reads_as_a_sentence_and_shows_no_value() -> None:
 def test_modes_differ() -> None:
     no_install = "machine: {install: {$patch: delete}}"
     no_dns = "machine: {features: {$patch: delete}}"
-    assert found(no_install, "metal") == [("error", "", "machine.install")]
-    assert found(no_install, "cloud") == found(no_install, "container") == []
-    assert found(no_dns, "metal") == found(no_dns, "cloud") == []
-    assert len(found(no_dns, "container")) == 2
+    assert found(no_install, "metal", talos=(1, 13)) == [("error", "", "machine.install")]
+    assert found(no_install, "metal", talos=(1, 14)) == []
+    for talos in LINES:
+        assert found(no_install, "cloud", talos=talos) == found(no_install, "container", talos=talos) == []
+        assert found(no_dns, "metal", talos=talos) == found(no_dns, "cloud", talos=talos) == []
+        assert len(found(no_dns, "container", talos=talos)) == 2
 
 
 def test_strict_makes_errors_of_the_main_documents_warnings_only() -> None:
@@ -77,9 +87,64 @@ def test_strict_makes_errors_of_the_main_documents_warnings_only() -> None:
     assert {severity for severity, document, _ in found(change, strict=True) if document} == {"warning"}
 
 
-def test_what_is_said_twice_is_refused() -> None:
-    change = "machine: {network: {hostname: a}}\n---\n{apiVersion: v1alpha1, kind: HostnameConfig, auto: stable}"
-    assert found(change) == [("error", "", "machine.network.hostname")]
+@pytest.mark.parametrize(
+    ("change", "path", "other", "since"),
+    [
+        ("machine: {network: {hostname: a}}", "machine.network.hostname", "{kind: HostnameConfig, auto: stable}", 13),
+        ("machine: {kubelet: {}}", "machine.kubelet", "{kind: KubeletConfig, image: 'a:v1.36.0'}", 14),
+        ("cluster: {coreDNS: {}}", "cluster.coreDNS", "{kind: KubeCoreDNSConfig}", 14),
+    ],
+)
+def test_what_is_set_twice_is_refused_with_both_places(change: str, path: str, other: str, since: int) -> None:
+    documents = apply_patches(load(SOUND), [load_patch(f"{change}\n---\n{{apiVersion: v1alpha1, {other[1:]}")])
+    (finding,) = validate(documents, "metal")
+    kind = documents[-1]["kind"]
+    assert (finding.severity, finding.document, finding.path) == ("error", "", path)
+    assert finding.other == Place((kind, ""))
+    assert str(finding) == (
+        f"{path} is set together with the document {kind}; Talos accepts only one of them "
+        f"(fix: move {path} to {kind}: talosmith config migrate)"
+    )
+    assert [one.path for one in validate(documents, "metal", talos=(1, 13)) if one.other] == [path] * (since == 13)
+
+
+def test_a_finding_in_a_document_names_the_document_for_programs() -> None:
+    (finding,) = validate(load("{apiVersion: v1alpha1, kind: StaticHostConfig, name: '192.0.2.1'}"), "metal")
+    assert (finding.identity, finding.path) == (("StaticHostConfig", "192.0.2.1"), "hostnames")
+
+
+@pytest.mark.parametrize(
+    ("documents", "expected"),
+    [
+        ("machine: {network: {kubespan: {enabled: true}}}", [("", "machine.network.kubespan")]),
+        ("{apiVersion: v1alpha1, kind: KubeSpanConfig, enabled: true}", [("KubeSpanConfig", "enabled")]),
+        (
+            "{apiVersion: v1alpha1, kind: KubeSpanConfig, enabled: true}\n"
+            "---\n{apiVersion: v1alpha1, kind: DiscoveryServiceConfig, name: d, endpoint: 'https://d.example'}",
+            [("DiscoveryServiceConfig 'd'", "")],
+        ),
+        ("cluster: {ca: {crt: YQ==, key: YQ==}}", [("", "")]),
+        (
+            "machine: {type: worker, ca: {crt: YQ==, key: ''}}\n---\n{apiVersion: v1alpha1, kind: KubeCoreDNSConfig}",
+            [("KubeCoreDNSConfig", "")],
+        ),
+        ("{apiVersion: v1alpha1, kind: KubeNodeConfig}", [("KubeNodeConfig", "labels")]),
+        (
+            "{apiVersion: v1alpha1, kind: ResolverConfig, nameservers: [{address: 192.0.2.1}, {address: 192.0.2.2, "
+            "protocol: DoT, tlsServerName: a}]}\n---\nmachine: {features: {$patch: delete}}",
+            [("ResolverConfig", "nameservers[1].protocol")],
+        ),
+        (
+            "{apiVersion: v1alpha1, kind: ContainerConfig, name: a, image: ab, dependsOn: {containers: [b]}}\n"
+            "---\n{apiVersion: v1alpha1, kind: ContainerConfig, name: b, image: ab, dependsOn: {containers: [a, c]}}",
+            [("ContainerConfig 'a'", "image"), ("ContainerConfig 'b'", "image")]
+            + [("ContainerConfig 'a'", "dependsOn.containers")]
+            + [("ContainerConfig 'b'", "dependsOn.containers")] * 2,
+        ),
+    ],
+)
+def test_documents_that_need_each_other(documents: str, expected: list[tuple[str, str]]) -> None:
+    assert [(document, path) for _, document, path in found(documents)] == expected
 
 
 def test_without_a_machine_section_nothing_else_is_looked_at() -> None:
@@ -113,8 +178,9 @@ def test_every_kind_can_be_checked_when_empty() -> None:
     for kind in KINDS:
         for name in ("", "x"):
             document: dict[str, Any] = {"apiVersion": "v1alpha1", "kind": kind, "name": name}
-            validate([document], "metal")
-    assert set(KIND_CHECKS) <= set(KINDS)
+            for talos in LINES:
+                validate([document], "metal", talos=talos)
+    assert {one.kind for one in KIND_CHECKS} | CONTROL_PLANE_ONLY | {one.kind for one in CONFLICTS} <= set(KINDS)
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,10 @@ def test_the_explicit_form_reaches_the_machine_config(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(INVENTORY)
     node = load(tmp_path).nodes[0]
     assert str(node.install_disk) == "serial 20Gx"
-    assert storage_fields(node, (1, 13))["install"] == {"diskSelector": {"serial": "20Gx"}}
-    matches = [one["provisioning"]["diskSelector"]["match"] for one in storage_documents(node, (1, 13))]
+    install = storage_fields(node, (1, 13), "installer:v1")["install"]
+    assert install == {"diskSelector": {"serial": "20Gx"}, "image": "installer:v1"}
+    documents = storage_documents(node, (1, 13), "installer:v1")
+    matches = [one["provisioning"]["diskSelector"]["match"] for one in documents]
     assert matches == ['disk.serial == "x \\"1\\""', 'disk.serial == "disk1"', 'disk.transport == "nvme"']
 
 

@@ -13,6 +13,7 @@ from talosmith import load
 from talosmith.inventory import check
 from talosmith.inventory.json_schema import editor_schema
 from talosmith.inventory.parse import parse
+from talosmith.model.versions import RECOMMENDED
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 CLUSTER_FILES = sorted(EXAMPLES.glob("**/cluster.yaml"))
@@ -30,6 +31,8 @@ def test_example_is_valid(path: Path) -> None:
     report = check(path)
     assert report.valid, report.problems
     assert len({node.ip for node in report.cluster.nodes}) == len(report.cluster.nodes)
+    pinned = (str(report.cluster.talos_version), str(report.cluster.kubernetes_version))
+    assert pinned == (RECOMMENDED.latest, RECOMMENDED.kubernetes)
 
 
 @functools.cache
@@ -77,7 +80,11 @@ def test_a_file_that_extends_another_need_not_be_complete_in_the_editor() -> Non
 def test_proxmox_inventory_is_what_its_authors_wrote() -> None:
     cluster = load(EXAMPLES / "proxmox-inventory")
     first, second = cluster.nodes
-    assert (cluster.name, str(cluster.talos_version), str(cluster.kubernetes_version)) == ("dev", "v1.8.2", "v1.30.1")
+    assert (cluster.name, str(cluster.talos_version), str(cluster.kubernetes_version)) == (
+        "dev",
+        "v1.14.1",
+        "v1.37.1",
+    )
     assert (first.name, str(first.ip), first.cpu, first.ram_mib, first.disk_mib) == (
         "dev-cp-1",
         "10.0.10.11",

@@ -3,47 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
+from machine_clusters import BUNDLE, STATIC, Make, documents
 
-from talosmith import Cluster, load
+from talosmith import Cluster
 from talosmith.desired.config.problems import ConfigError
 from talosmith.desired.machine import MachineConfigs
-from talosmith.desired.machine.check import check_configs, stand_in_bundle
+from talosmith.desired.machine.check import check_configs
 
-Documents = dict[tuple[str, str], Any]
-Make = Callable[..., Cluster]
-
-STATIC = (
-    "network: {node_cidr: 10.0.0.0/24, vip: 10.0.0.100, dns_servers: [10.0.0.53], ntp_servers: [ntp.example.org]}\n"
-)
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Make:
-    def from_text(text: str, talos: str = "v1.13.9", kubernetes: str = "v1.33.0", **patches: str) -> Cluster:
-        header = f"cluster_name: dev\ntalos_version: {talos}\nkubernetes_version: {kubernetes}\n"
-        (tmp_path / "cluster.yaml").write_text(header + text)
-        for name, content in patches.items():
-            path = tmp_path / "patches" / name.replace("__", "/")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.with_suffix(".yaml").write_text(content)
-        return load(tmp_path)
-
-    return from_text
-
-
-BUNDLE = stand_in_bundle()
 FACTORY = "factory.talos.dev"
 EMPTY_SCHEMATIC = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
-
-
-def documents(cluster: Cluster, name: str) -> Documents:
-    rendered = MachineConfigs(cluster, BUNDLE).render(cluster.node(name))
-    return {(one.get("kind", ""), one.get("name", "")): one for one in rendered.documents}
 
 
 def test_static_addresses_as_documents(make: Make) -> None:
@@ -206,12 +176,6 @@ def test_a_node_with_its_own_schematic_gets_its_own_installer(make: Make) -> Non
         "w-1": f"factory.talos.dev/metal-installer/{schematic}:v1.13.9",
         "w-2": "ghcr.io/siderolabs/installer:v1.13.9",
     }
-
-
-def test_talos_1_14_gets_the_documents_of_1_13_and_its_own_installer(make: Make) -> None:
-    found = documents(make("controlplane: 1\n", talos="v1.14.0"), "cp-1")
-    assert ("HostnameConfig", "") in found
-    assert found["", ""]["machine"]["install"]["image"].startswith("factory.talos.dev/metal-installer/3765")
 
 
 def test_patches_have_the_last_word_in_their_order(make: Make) -> None:

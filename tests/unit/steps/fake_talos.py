@@ -21,6 +21,7 @@ from talosmith.talos import (
     Service,
     Unmet,
     Unreachable,
+    Volume,
 )
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ class FakeNode:
         return SimpleNamespace(mode="metal")
 
     async def close(self) -> None: ...
+
+    async def get(self, kind: str, id: str) -> Any:  # noqa: A002
+        """Only the status of an installation; `Box.installation` has what is answered, call by call."""
+        box = self._box_now()
+        if kind != "unattendedinstallstatuses" or not box.installation:
+            raise NotFound(self.name, f"{kind} {id} doesn't exist")
+        return SimpleNamespace(spec=box.installation.pop(0) if len(box.installation) > 1 else box.installation[0])
 
     # Config and power
 
@@ -187,10 +195,19 @@ class FakeNode:
     async def list(self, kind: str) -> list[Any]:
         if kind == "staticpods":
             return [SimpleNamespace(spec=one) for one in self._box_now().static_pods]
+        if kind == "disks":
+            return [SimpleNamespace(spec=one) for one in self._box_now().disks]
         raise AssertionError(kind)
 
     async def nodename(self) -> str:
         return self._box_now().name
+
+    async def volumes(self) -> tuple[Volume, ...]:
+        box = self._box_now()
+        devices = {"STATE": "/dev/vda3", "EPHEMERAL": "/dev/vda4", "ETCD": "", "LOG": "", **box.volumes}
+        return tuple(
+            Volume(name, "partition" if device else "directory", "ready", device) for name, device in devices.items()
+        )
 
 
 class MaintenanceNode(FakeNode):

@@ -39,6 +39,9 @@ class Box:
     api: str = ""  # why its Kubernetes API is not ready
     unmet: tuple[tuple[str, str], ...] = ()
     static_pods: list[Any] = field(default_factory=list)
+    volumes: dict[str, str] = field(default_factory=dict)  # with partitions of their own
+    installation: list[dict[str, str]] = field(default_factory=list)  # its status, a look each; the last stays
+    disks: tuple[dict[str, Any], ...] = ()
 
     @property
     def fingerprint(self) -> str:

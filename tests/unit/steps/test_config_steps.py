@@ -21,6 +21,7 @@ from tests.unit.steps.fake_world import Provider, World
 
 pytestmark = pytest.mark.usefixtures("clock")
 
+INSTALLED = {"phase": "installed"}
 APPLY, REBOOT = "cp-1 talos:ApplyConfiguration", "cp-1 talos:Reboot"
 
 
@@ -66,6 +67,35 @@ async def test_the_first_config_is_applied_and_the_installation_waited_for(world
     assert world.boxes["cp-1"].kept == wanted(world)
     assert "waiting for the Talos API with the machine config: cp-1: stage is installing" not in world.told
     assert await step.done(context)
+
+
+async def test_from_talos_1_14_on_the_installation_is_waited_for_by_its_own_status(world: World) -> None:
+    """The node answers with the cluster's certificate before it is installed."""
+    world.boxes["cp-1"].installation = [{}, {"phase": "installing"}, {"phase": "waiting-for-reboot"}, INSTALLED]
+    await FirstConfig("cp-1").run(world.context(), world.report)
+    said = [text for text in world.told if "installation is" in text]
+    assert [text.rpartition("cp-1: ")[2] for text in said] == [
+        "installation is pending", "installation is installing", "installation is waiting-for-reboot"
+    ]  # fmt: skip
+
+
+async def test_an_installation_that_fails_is_waited_for_with_its_reason(world: World) -> None:
+    """Talos tries again: a registry may come back."""
+    world.boxes["cp-1"].installation = [{"phase": "failed", "error": "failed to pull image"}, INSTALLED]
+    await FirstConfig("cp-1").run(world.context(), world.report)
+    assert any("installation is failed (failed to pull image)" in text for text in world.told)
+
+
+async def test_no_disk_matches_the_expression(world: World) -> None:
+    box = world.boxes["cp-1"]
+    box.installation = [{"error": "no disk matched the selector"}]
+    box.disks = ({"dev_path": "/dev/vda", "pretty_size": "21 GB"},)
+    with pytest.raises(Permanent) as caught:
+        await FirstConfig("cp-1").run(world.context(), world.report)
+    assert (
+        "install disk does not exist (no disk matched the selector); disks of the machine: /dev/vda (21 GB)"
+        in str(caught.value)
+    )
 
 
 async def test_a_node_that_has_its_config_gets_it_no_second_time(world: World) -> None:

@@ -71,7 +71,7 @@ async def test_links_that_an_older_talos_does_not_tell_are_believed() -> None:
             await check_install_disk(node, config("{disk: /dev/nope}"))
 
 
-@pytest.mark.parametrize("install", ["{}", "{disk: /dev/nope, diskSelector: {model: X*}}", "{image: x}"])
+@pytest.mark.parametrize("install", ["{}", "{disk: /dev/nope, diskSelector: {model: Sam*}}", "{image: x}"])
 async def test_where_the_path_does_not_count_it_is_not_checked(install: str) -> None:
     async with machine(DISKS) as node:
         await check_install_disk(node, config(install))
@@ -100,3 +100,27 @@ async def test_a_selector_that_matches_none_is_told_with_the_disks() -> None:
         assert f"install disk selector matches no disk ({said}); disks of the machine: /dev/sda (512 GB" in str(told)
         other = Invalid("cp-1", "kubelet image is not valid", said="kubelet image is not valid")
         assert await without_match(node, other) is other
+
+
+@pytest.mark.parametrize(
+    ("match", "found"),
+    [
+        ('disk.dev_path == "/dev/sda"', True),
+        ('"/dev/disk/by-id/ata-Samsung_SSD_870_S6P1" in disk.symlinks', True),
+        ('glob("Samsung*", disk.model) && disk.transport != ""', True),
+        ("disk.size > 1u * TB", False),
+        ('disk.dev_path == "/dev/nvme0n1"', False),
+        ('disk.something_newer == "x"', True),  # not understood: nothing is said
+    ],
+)
+async def test_the_expression_of_a_document(match: str, found: bool) -> None:
+    document = (
+        f"apiVersion: v1alpha1\nkind: UnattendedInstallConfig\nprovisioning:\n  diskSelector:\n    match: '{match}'\n"
+    )
+    given = Secret(f"version: v1alpha1\nmachine: {{type: worker}}\n---\n{document}")
+    async with machine(DISKS) as node:
+        if found:
+            await check_install_disk(node, given)
+            return
+        with pytest.raises(Permanent, match=r"disks of the machine: /dev/sda \(512 GB"):
+            await check_install_disk(node, given)

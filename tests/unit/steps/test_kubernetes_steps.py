@@ -105,6 +105,13 @@ async def test_a_node_is_reset_to_maintenance_mode(world: World) -> None:
     assert world.log == ["w-1 talos:Reset STATE+EPHEMERAL"] and await step.done(context)
 
 
+async def test_a_reset_wipes_system_volumes_on_partitions_of_their_own(world: World) -> None:
+    """On Talos 1.14 etcd's data may be elsewhere than on EPHEMERAL, and would outlive a reset of that."""
+    world.boxes["w-1"].volumes = {"ETCD": "/dev/vda5", "KUBELET": "/dev/vdb1", "u-data": "/dev/vdb2"}
+    await ResetNode("w-1").run(world.context(), world.report)
+    assert world.log == ["w-1 talos:Reset STATE+EPHEMERAL+ETCD+KUBELET"]
+
+
 async def test_somebody_elses_node_is_not_reset(world: World) -> None:
     world.boxes["w-1"].stage = "stranger"
     with pytest.raises(NotTrusted):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from talosmith.addons.addon import Addon, Chart, Finding, MachineNeeds, Values, namespace_of
 from talosmith.addons.aws_access import aws_findings
 from talosmith.addons.controlplanes import ALLOWED_ON_NEW_NODES, NODE_SELECTOR
+from talosmith.addons.machine_documents import external_cloud_provider
 from talosmith.model.cluster import Cluster
 
 NAME = "aws-ccm"
@@ -43,7 +44,7 @@ def values(cluster: Cluster) -> Values:
 
 
 def machine(cluster: Cluster) -> MachineNeeds:
-    return MachineNeeds(all_nodes=({"cluster": {"externalCloudProvider": {"enabled": True}}},))
+    return MachineNeeds(all_nodes=(external_cloud_provider(),))
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from talosmith.addons.addon import Addon, Finding, MachineNeeds, Object, namespace_of, secret
 from talosmith.addons.cloudflared.deployment import NAME, deployment, ingress_rules
 from talosmith.addons.envoy_gateway.gateways import EXTERNAL, host
+from talosmith.addons.machine_documents import sysctls
 from talosmith.model.cluster import Cluster
 
 _BUFFER = "7500000"  # bytes; QUIC asks for more than the kernel's default
@@ -59,7 +60,7 @@ def _has_record(cluster: Cluster) -> bool:
 def machine(cluster: Cluster) -> MachineNeeds:
     wanted = {"net.core.rmem_max": _BUFFER, "net.core.wmem_max": _BUFFER}
     unset = {name: value for name, value in wanted.items() if name not in cluster.talos.sysctls}
-    return MachineNeeds(all_nodes=({"machine": {"sysctls": unset}},) if unset else ())
+    return MachineNeeds(all_nodes=(sysctls(cluster, unset),) if unset else ())
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from talosmith.addons.addon import Addon, Chart, Finding, MachineNeeds, Values, namespace_of
+from talosmith.addons.machine_documents import no_core_dns
 from talosmith.model.cluster import Cluster
 
 _NAMESPACE = "kube-system"
@@ -75,7 +76,7 @@ def _affinity() -> Values:
 
 
 def machine(cluster: Cluster) -> MachineNeeds:
-    return MachineNeeds(controlplanes=({"cluster": {"coreDNS": {"disabled": True}}},))
+    return MachineNeeds(controlplanes=(no_core_dns(cluster),))
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ On Talos only /var is writable. A node with a volume named `local-path-provision
 from __future__ import annotations
 
 from talosmith.addons.addon import Addon, Chart, MachineNeeds, Values
+from talosmith.addons.machine_documents import folder_volume, has_documents, kubelet_mount
 from talosmith.addons.storage import is_default
 from talosmith.model.cluster import Cluster
 
@@ -15,9 +16,11 @@ _VOLUME = f"/var/mnt/{NAME}"  # where Talos mounts the user volume of this name
 
 
 def values(cluster: Cluster) -> Values:
-    paths = [{"node": "DEFAULT_PATH_FOR_NON_LISTED_NODES", "paths": [_FOLDER]}]
-    with_volume = (node.name for node in cluster.nodes if any(one.name == NAME for one in node.volumes))
-    paths += [{"node": name, "paths": [_VOLUME]} for name in with_volume]
+    folder = _VOLUME if has_documents(cluster) else _FOLDER
+    paths = [{"node": "DEFAULT_PATH_FOR_NON_LISTED_NODES", "paths": [folder]}]
+    if folder != _VOLUME:
+        with_volume = (node.name for node in cluster.nodes if any(one.name == NAME for one in node.volumes))
+        paths += [{"node": name, "paths": [_VOLUME]} for name in with_volume]
     return {
         "nodePathMap": paths,
         "storageClass": {
@@ -30,9 +33,8 @@ def values(cluster: Cluster) -> Values:
 
 
 def machine(cluster: Cluster) -> MachineNeeds:
-    """Kubelets run in a container of their own, which sees the folder only if it is mounted there."""
-    mount = {"type": "bind", "source": _FOLDER, "destination": _FOLDER, "options": ["bind", "rshared", "rw"]}
-    return MachineNeeds(all_nodes=({"machine": {"kubelet": {"extraMounts": [mount]}}},))
+    """Kubelets run in a container of their own, which sees a folder only if it is mounted there; user volumes are."""
+    return MachineNeeds(all_nodes=(folder_volume(NAME) if has_documents(cluster) else kubelet_mount(_FOLDER),))
 
 
 ADDON = Addon(

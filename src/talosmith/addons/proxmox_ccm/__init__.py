@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from talosmith.addons.addon import Addon, Chart, Finding, MachineNeeds, Values
 from talosmith.addons.controlplanes import NODE_SELECTOR
+from talosmith.addons.machine_documents import external_cloud_provider
 from talosmith.addons.proxmox_access import proxmox_config, proxmox_findings
 from talosmith.model.cluster import Cluster
 
@@ -28,7 +29,7 @@ def values(cluster: Cluster) -> Values:
 
 
 def machine(cluster: Cluster) -> MachineNeeds:
-    return MachineNeeds(all_nodes=({"cluster": {"externalCloudProvider": {"enabled": True}}},))
+    return MachineNeeds(all_nodes=(external_cloud_provider(),))
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from talosmith.addons.addon import Addon, Chart, Finding, MachineNeeds, Values
+from talosmith.addons.machine_documents import containerd_part
 from talosmith.model.cluster import Cluster
 
 _KEEP_LAYERS = '[plugins."io.containerd.cri.v1.images"]\n  discard_unpacked_layers = false\n'
@@ -27,8 +28,7 @@ def values(cluster: Cluster) -> Values:
 
 
 def machine(cluster: Cluster) -> MachineNeeds:
-    file = {"op": "create", "path": "/etc/cri/conf.d/20-customization.part", "content": _KEEP_LAYERS}
-    return MachineNeeds(all_nodes=({"machine": {"files": [file]}},))
+    return MachineNeeds(all_nodes=(containerd_part(cluster, "spegel", _KEEP_LAYERS),))
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:

@@ -7,11 +7,11 @@ zone and addresses from the metadata that Talos read, and aws-ccm goes by the pr
 from __future__ import annotations
 
 from talosmith.addons.addon import Addon, Chart, MachineNeeds, TalosApiAccess, Values, namespace_of
+from talosmith.addons.machine_documents import external_cloud_provider, kubelet_arguments
 from talosmith.model.cluster import Cluster
 
 NAME = "talos-ccm"
 _APPROVES, _INITIALISES = "node-csr-approval", "cloud-node"
-EXTERNAL: Values = {"cluster": {"externalCloudProvider": {"enabled": True}}}
 
 
 def initialises_nodes(cluster: Cluster) -> bool:
@@ -31,9 +31,9 @@ def values(cluster: Cluster) -> Values:
 
 
 def machine(cluster: Cluster) -> MachineNeeds:
-    certificates = {"machine": {"kubelet": {"extraArgs": {"rotate-server-certificates": "true"}}}}
+    certificates = kubelet_arguments(cluster, {"rotate-server-certificates": "true"})
     return MachineNeeds(
-        all_nodes=(certificates, EXTERNAL) if initialises_nodes(cluster) else (certificates,),
+        all_nodes=(certificates, external_cloud_provider()) if initialises_nodes(cluster) else (certificates,),
         api_access=(TalosApiAccess(namespace_of(cluster, NAME), "os:reader"),),
     )
 

@@ -14,6 +14,7 @@ from talosmith.desired.config.masking import Masking, Place
 from talosmith.desired.config.schema.documents import Document, identity, struct_of
 from talosmith.desired.config.schema.notation import ListOf, MapOf, Struct, Type
 from talosmith.model.resources import SettingChange
+from talosmith.yaml.goyaml_scalar import Octal
 
 _ABSENT: Any = None
 
@@ -26,7 +27,7 @@ def changed_fields(before: Sequence[Document], after: Sequence[Document]) -> tup
     for key in sorted({*old, *new}):
         prefix = "".join(f"{part}/" for part in key if part)
         struct = struct_of(new[key] if key in new else old[key])
-        mine, theirs = (canonical(documents[key]) if key in documents else _ABSENT for documents in (old, new))
+        mine, theirs = (_content(documents[key]) if key in documents else _ABSENT for documents in (old, new))
         found += [
             _change(masking, prefix, place, secret, one, other)
             for place, secret, one, other in _leaves(struct, mine, theirs, (), secret=False)
@@ -34,9 +35,17 @@ def changed_fields(before: Sequence[Document], after: Sequence[Document]) -> tup
     return tuple(found)
 
 
+def _content(document: Document) -> dict[str, Any]:
+    """The fields besides what the change's own name says already; a document of a name alone is told by it."""
+    content = canonical(document)
+    if "kind" in document:
+        rest = {key: value for key, value in content.items() if key not in ("apiVersion", "kind", "name")}
+        return rest or {"name": content.get("name") or document["kind"]}
+    return content
+
+
 def _change(masking: Masking, prefix: str, place: Place, secret: bool, before: Any, after: Any) -> SettingChange:
-    if place and place[-1] == "permissions":
-        before, after = (f"{value:#o}" if isinstance(value, int) else value for value in (before, after))
+    before, after = (f"{value:#o}" if isinstance(value, Octal) else value for value in (before, after))
     one, masked_before = masking.shown(place, before, secret=secret)
     other, masked_after = masking.shown(place, after, secret=secret)
     masked = masked_before or masked_after

@@ -9,10 +9,7 @@ from talosmith.desired.config.schema.documents import MAIN, Document, struct_of
 from talosmith.desired.config.schema.notation import Field, ListOf, MapOf, Struct, Type
 from talosmith.desired.config.schema.scalars import Scalar
 from talosmith.yaml import goyaml
-
-# File modes are numbers that Talos writes in octal, which the emitter has no word for. They go through it as text
-# behind a character that is never typed.
-_OCTAL = "\ue000"
+from talosmith.yaml.goyaml_scalar import Octal
 
 _SECTIONS = {key: MAIN.fields[key].type.fields for key in ("machine", "cluster")}  # type: ignore[union-attr]
 
@@ -48,11 +45,12 @@ class Fragments:
             if content is None:
                 parts.append(f"{section}: null\n")
                 continue
-            parts.append(f"{section}:\n")
-            for key, field in fields.items():
-                value = content.get(key)
-                if value is not None or field.always:
-                    parts.append(self._kept.get((section, key, id(value))) or _field_text(field, value))
+            texts = [
+                self._kept.get((section, key, id(value))) or _field_text(field, value)
+                for key, field in fields.items()
+                if (value := content.get(key)) is not None or field.always
+            ]
+            parts += [f"{section}:\n", *texts] if any(texts) else [f"{section}: {{}}\n"]
         return "".join(parts)
 
 
@@ -75,7 +73,9 @@ def is_empty(of: Type, value: Any) -> bool:
     if isinstance(of, Struct):
         judged = of.judged_by or of.fields
         return all(
-            (value.get(key) is None) if of.fields[key].nullable else is_empty(of.fields[key].type, value.get(key))
+            (value.get(key) is None)
+            if of.fields[key].nullable or of.fields[key].kept
+            else is_empty(of.fields[key].type, value.get(key))
             for key in judged
         )
     return not value
@@ -89,7 +89,7 @@ def _fields(struct: Struct, value: Mapping[str, Any], skip: tuple[str, ...] = ()
             continue
         if inner is None:
             made[key] = None if field.nullable else _written(field.type, _nothing(field.type))
-        elif field.always or field.nullable or not is_empty(field.type, inner):
+        elif field.always or field.nullable or field.kept or not is_empty(field.type, inner):
             made[key] = _written(field.type, inner)
     return made
 
@@ -98,7 +98,7 @@ def _written(of: Type, value: Any) -> Any:
     if value is None:
         return None
     if isinstance(of, Scalar):
-        return value
+        return Octal(value) if of.octal else value
     if isinstance(of, Struct):
         return _fields(of, value)
     if isinstance(of, ListOf):
@@ -117,7 +117,4 @@ def _field_text(field: Field, value: Any) -> str:
     made = _fields(Struct("", {field.key: field}), {field.key: value})
     if not made:
         return ""
-    if field.key == "files":
-        made["files"] = [one and {**one, "permissions": f"{_OCTAL}{one['permissions']:#o}"} for one in made["files"]]
-    text = goyaml.dump({"": made}).partition("\n")[2]
-    return text.replace(f"permissions: {_OCTAL}", "permissions: ") if field.key == "files" else text
+    return goyaml.dump({"": made}).partition("\n")[2]

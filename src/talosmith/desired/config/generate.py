@@ -1,4 +1,7 @@
-"""Fresh machine configs for control planes and workers, equal to those of `talosctl gen config`."""
+"""Fresh machine configs for control planes and workers, equal to those of `talosctl gen config`.
+
+Here is the main document; `generate_documents` has what stands beside it.
+"""
 
 from __future__ import annotations
 
@@ -7,37 +10,23 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from talosmith.desired.bundle import Bundle
+from talosmith.desired.config.defaults import (
+    AUDIT_POLICY,
+    NOT_BEHIND_LOAD_BALANCERS,
+    POD_SECURITY,
+    POD_SUBNETS,
+    SERVICE_SUBNETS,
+    component_image,
+    kubelet_image,
+)
 from talosmith.desired.config.emit import canonical
+from talosmith.desired.config.generate_documents import documents
 from talosmith.desired.config.schema.contracts import CONTRACTS, NEWEST, Contract
 from talosmith.desired.config.schema.documents import API_VERSION
 from talosmith.desired.config.schema.gourl import check_endpoint, parse_url
 from talosmith.errors import UsageError
 
 Role = Literal["controlplane", "worker"]
-
-KUBELET_IMAGE = "ghcr.io/siderolabs/kubelet"
-KUBERNETES_REGISTRY = "registry.k8s.io"
-POD_SUBNETS = ("10.244.0.0/16",)
-SERVICE_SUBNETS = ("10.96.0.0/12",)
-NOT_BEHIND_LOAD_BALANCERS = "node.kubernetes.io/exclude-from-external-load-balancers"
-
-_POD_SECURITY = {
-    "name": "PodSecurity",
-    "configuration": {
-        "apiVersion": "pod-security.admission.config.k8s.io/v1alpha1",
-        "kind": "PodSecurityConfiguration",
-        "defaults": {
-            "enforce": "baseline",
-            "enforce-version": "latest",
-            "audit": "restricted",
-            "audit-version": "latest",
-            "warn": "restricted",
-            "warn-version": "latest",
-        },
-        "exemptions": {"namespaces": ["kube-system"], "runtimeClasses": [], "usernames": []},
-    },
-}
-_AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +48,7 @@ class Options:
     discovery: bool = True
     cni: Mapping[str, Any] | None = None  # cluster.network.cni; None leaves it to Talos, which takes flannel
     kube_proxy: bool = True
+    kube_prism: bool = True
     allow_scheduling_on_control_planes: bool = False
 
     def __post_init__(self) -> None:
@@ -74,15 +64,15 @@ class Options:
 def generate(role: Role, options: Options, bundle: Bundle) -> list[dict[str, Any]]:
     """The documents of a fresh config, the main one first."""
     secrets = bundle.to_mapping()
-    control_plane = role == "controlplane"
+    controlplane = role == "controlplane"
     main = {
         "version": API_VERSION,
         "debug": False,
         "persist": True,
         "machine": _machine(role, options, secrets),
-        "cluster": _cluster(options, secrets) | (_control_plane(options, secrets) if control_plane else {}),
+        "cluster": _cluster(options, secrets) | (_control_plane(options, secrets) if controlplane else {}),
     }
-    return [canonical(document) for document in (main, *_documents(options))]
+    return [canonical(document) for document in (main, *documents(options, secrets, controlplane=controlplane))]
 
 
 def _machine(role: Role, options: Options, secrets: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,19 +82,23 @@ def _machine(role: Role, options: Options, secrets: Mapping[str, Any]) -> dict[s
         "token": secrets["trustdinfo"]["token"],
         "ca": secrets["certs"]["os"] if role == "controlplane" else _public(secrets["certs"]["os"]),
         "certSANs": list(options.additional_sans),
-        "kubelet": {
-            "image": f"{KUBELET_IMAGE}:{_tag(options)}",
-            "defaultRuntimeSeccompProfileEnabled": True,
-            "disableManifestsDirectory": True,
-        },
-        "install": {
-            "disk": options.install_disk,
-            "image": options.install_image,
-            "wipe": False,
-            **contract.install,
-        },
         "features": dict(contract.features),
     }
+    if contract.kubernetes_as_documents:
+        return machine
+    machine["kubelet"] = {
+        "image": kubelet_image(options.kubernetes_version),
+        "defaultRuntimeSeccompProfileEnabled": True,
+        "disableManifestsDirectory": True,
+    }
+    machine["install"] = {
+        "disk": options.install_disk,
+        "image": options.install_image,
+        "wipe": False,
+        **contract.install,
+    }
+    if not options.kube_prism:
+        machine["features"]["kubePrism"] = {**contract.features["kubePrism"], "enabled": False}
     if contract.network_section:
         machine["network"] = {}
     if options.kubespan and not contract.kubespan_as_document:
@@ -120,6 +114,8 @@ def _machine(role: Role, options: Options, secrets: Mapping[str, Any]) -> dict[s
 
 def _cluster(options: Options, secrets: Mapping[str, Any]) -> dict[str, Any]:
     """What every node knows of its cluster."""
+    if options.contract.kubernetes_as_documents:
+        return {"token": secrets["secrets"]["bootstraptoken"]}
     return {
         "id": secrets["cluster"]["id"],
         "secret": secrets["cluster"]["secret"],
@@ -139,7 +135,9 @@ def _cluster(options: Options, secrets: Mapping[str, Any]) -> dict[str, Any]:
 
 def _control_plane(options: Options, secrets: Mapping[str, Any]) -> dict[str, Any]:
     """What only control planes know."""
-    certs, contract = secrets["certs"], options.contract
+    certs, contract, version = secrets["certs"], options.contract, options.kubernetes_version
+    if contract.kubernetes_as_documents:
+        return {"etcd": {"ca": certs["etcd"]}}
     host = (parse_url(options.endpoint).hostname,) if contract.endpoint_in_sans else ()
     return {
         # A cluster made before Talos 1.3 has the older kind of encryption secret and needs it to read its etcd.
@@ -149,47 +147,19 @@ def _control_plane(options: Options, secrets: Mapping[str, Any]) -> dict[str, An
         "aggregatorCA": certs["k8saggregator"],
         "serviceAccount": certs["k8sserviceaccount"],
         "apiServer": {
-            "image": _component(options, "kube-apiserver"),
+            "image": component_image("kube-apiserver", version),
             "certSANs": [*host, *options.additional_sans],
             **contract.api_server,
-            "admissionControl": [_POD_SECURITY],
-            "auditPolicy": _AUDIT_POLICY,
+            "admissionControl": [POD_SECURITY],
+            "auditPolicy": AUDIT_POLICY,
         },
-        "controllerManager": {"image": _component(options, "kube-controller-manager")},
-        "proxy": {"disabled": None if options.kube_proxy else True, "image": _component(options, "kube-proxy")},
-        "scheduler": {"image": _component(options, "kube-scheduler")},
+        "controllerManager": {"image": component_image("kube-controller-manager", version)},
+        "proxy": {"disabled": None if options.kube_proxy else True, "image": component_image("kube-proxy", version)},
+        "scheduler": {"image": component_image("kube-scheduler", version)},
         "etcd": {"ca": certs["etcd"]},
         "allowSchedulingOnControlPlanes": True if options.allow_scheduling_on_control_planes else None,
     }
 
 
-def _documents(options: Options) -> list[Mapping[str, Any]]:
-    contract = options.contract
-    mirrors = [
-        {
-            "apiVersion": API_VERSION,
-            "kind": "RegistryMirrorConfig",
-            "name": host,
-            "endpoints": [{"url": str(parse_url(url))} for url in urls],
-        }
-        for host, urls in sorted(options.registry_mirrors.items())
-        if contract.mirrors_as_documents
-    ]
-    kubespan = {"apiVersion": API_VERSION, "kind": "KubeSpanConfig", "enabled": True}
-    return [
-        *mirrors,
-        *contract.documents,
-        *([kubespan] if options.kubespan and contract.kubespan_as_document else []),
-    ]
-
-
 def _public(pair: Mapping[str, str]) -> dict[str, str]:
     return {"crt": pair["crt"], "key": ""}
-
-
-def _tag(options: Options) -> str:
-    return f"v{options.kubernetes_version.removeprefix('v')}"
-
-
-def _component(options: Options, name: str) -> str:
-    return f"{KUBERNETES_REGISTRY}/{name}:{_tag(options)}"

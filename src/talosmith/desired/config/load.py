@@ -23,7 +23,7 @@ from talosmith.desired.config.nodes import (
     plain,
 )
 from talosmith.desired.config.problems import Path, Refusal, fail, fail_all
-from talosmith.desired.config.schema.documents import API_VERSION, KINDS, MAIN, MAIN_KEYS, Document, clashes
+from talosmith.desired.config.schema.documents import API_VERSION, KINDS, MAIN, MAIN_KEYS, NEWEST, Document, clashes
 from talosmith.desired.config.schema.notation import Arguments, Free, ListOf, MapOf, Struct, Type
 from talosmith.desired.config.schema.scalars import Scalar
 
@@ -45,6 +45,7 @@ def load_values(values: Sequence[Mapping[str, Any]], source: str) -> list[Docume
 
 def load_nodes(nodes: Sequence[Node], source: str) -> list[Document]:
     documents: list[Document] = []
+    lines: list[int] = []
     problems: list[Refusal] = []
     for node in nodes:
         if is_null(node):
@@ -56,9 +57,10 @@ def load_nodes(nodes: Sequence[Node], source: str) -> list[Document]:
         struct = _struct_for(node, reader)
         if struct is not None:
             documents.append(reader.struct(struct, node, ()))
+            lines.append(line_of(node))
         problems += reader.problems
     if not problems:
-        problems = [Refusal((), what) for what in clashes(documents)]
+        problems = [Refusal((), what, lines[index]) for index, what in clashes(documents)]
     if problems:
         raise fail_all(problems, source)
     return sorted(documents, key=lambda document: "kind" in document)
@@ -80,7 +82,10 @@ def _struct_for(node: MappingNode, reader: Reader) -> Struct | None:
     elif kind in KINDS:
         what = f"has an apiVersion that Talos does not know for {kind} (it is {API_VERSION})"
     else:
-        what = f"has a kind that Talos does not know: {kind}"
+        close = difflib.get_close_matches(kind, KINDS, n=1)
+        what = f"has the kind {kind}, which no Talos up to {NEWEST} knows" + (
+            f"; did you mean {close[0]}?" if close else ", the newest that talosmith knows"
+        )
     reader.problems.append(Refusal((), f"the document {what}", line_of(node)))
     return None
 
@@ -132,10 +137,14 @@ class Reader:
     def _list(self, of: ListOf, node: Node, path: Path) -> Any:
         if not isinstance(node, SequenceNode):
             return self._wrong(node, path, "is not a list")
-        items = [
-            self.value(of.item, item, (*path, index), nullable=of.nullable) for index, item in enumerate(node.value)
-        ]
+        items = [self._item(of, item, (*path, index)) for index, item in enumerate(node.value)]
         return [item for item in items if item is not _SKIP]
+
+    def _item(self, of: ListOf | MapOf, node: Node, path: Path) -> Any:
+        """Where Go has a pointer, Talos takes no null: its code would trip over it."""
+        if of.nullable and is_null(node):
+            return self._wrong(node, path, "is null")
+        return self.value(of.item if isinstance(of, ListOf) else of.value, node, path, nullable=of.nullable)
 
     def _mapping(self, of: MapOf | Free | Arguments, node: Node, path: Path) -> Any:
         if not isinstance(node, MappingNode):
@@ -154,7 +163,7 @@ class Reader:
             elif isinstance(of, Arguments):
                 made[name] = self._argument(value, (*path, name))
             else:
-                read = self.value(of.value, value, (*path, name), nullable=of.nullable)
+                read = self._item(of, value, (*path, name))
                 made[name] = _zero(of.value) if read is _SKIP else read
         return made
 

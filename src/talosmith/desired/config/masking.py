@@ -13,17 +13,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from talosmith.desired.config.schema.documents import Document, struct_of
-from talosmith.desired.config.schema.notation import ListOf, MapOf, Struct, Type
+from talosmith.desired.config.redact import secret_values
+from talosmith.desired.config.schema.documents import Document
 from talosmith.model.resources import Setting
 
 HIDDEN = "***"
 _LONGEST = 256  # characters that are shown as they are
 _SHORTEST = 6  # of a secret that is looked for in other values: a shorter one would hide half of the config
 
-_FREE_TEXT = ("content", "contents")
+_FREE_TEXT = ("content", "contents", "manifest")
 _ENVIRONMENT = ("env", "environment", "variables")
-_PLACES = (("cluster", "id"), ("cluster", "secret"))
+_PLACES = (("cluster", "id"), ("cluster", "secret"), ("clusterID",), ("clusterSecret",))
 _NAMES = re.compile(
     r"token|secret|passw|passphrase|private|preshared|credential|apikey|api[-_]key|(?:^|[-_.])(?:auth|key|key-data)$",
     re.IGNORECASE,
@@ -62,7 +62,7 @@ class Masking:
             return _counted(text), True
         if any(isinstance(key, str) and _NAMES.search(key) for key in place) and not _HARMLESS.fullmatch(text):
             return HIDDEN, True
-        if place and place[-1] == "crt":
+        if place and place[-1] in ("crt", "cert"):
             return _digest(text), True
         if _FORMS.search(text) or any(known in text for known in self._known):
             return HIDDEN, True
@@ -86,26 +86,9 @@ def _digest(text: str) -> str:
 
 
 def _secrets(document: Document) -> Iterator[str]:
-    yield from _marked(struct_of(document), document)
+    yield from secret_values([document])
     cluster = document.get("cluster")
     if isinstance(cluster, dict):
         yield str(cluster.get("id") or "")
-
-
-def _marked(of: Type, value: Any) -> Iterator[str]:
-    """All text below fields that the schema marks as secret."""
-    if value is None:
-        return
-    if isinstance(of, Struct):
-        for key, inner in value.items():
-            field = of.fields[key]
-            if field.secret and inner:
-                yield str(inner)
-            else:
-                yield from _marked(field.type, inner)
-    elif isinstance(of, ListOf):
-        for item in value:
-            yield from _marked(of.item, item)
-    elif isinstance(of, MapOf):
-        for inner in value.values():
-            yield from _marked(of.value, inner)
+    if document.get("kind") == "DiscoveryIdentityConfig":
+        yield str(document.get("clusterID") or "")

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from talosmith.desired.config.check.findings import Finding, Mode
+from talosmith.desired.config.check.findings import NEWEST, Finding, Mode
 from talosmith.desired.config.check.validate import Validator, errors_of
 from talosmith.desired.config.emit import Fragments
 from talosmith.desired.config.patch.apply import Patch, apply_patches
 from talosmith.desired.config.schema.documents import Document
+from talosmith.desired.config.schema.since import Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,16 @@ class Prepared:
     """The base of a role's configs: generated documents with the patches that all of its nodes get."""
 
     def __init__(
-        self, documents: Sequence[Document], patches: Sequence[Patch] = (), *, mode: Mode, strict: bool = False
+        self,
+        documents: Sequence[Document],
+        patches: Sequence[Patch] = (),
+        *,
+        mode: Mode,
+        strict: bool = False,
+        talos: Line = NEWEST,
     ) -> None:
         self.documents = tuple(apply_patches(documents, patches))
-        self._validator = Validator(mode, strict=strict)
+        self._validator = Validator(mode, strict=strict, talos=talos)
         self._validator.remember(self.documents)
         self._fragments = Fragments()
         self._fragments.keep(self.documents)

@@ -6,12 +6,12 @@ hide it either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from talosmith.desired.config.problems import Path
 from talosmith.desired.config.schema.documents import Document, identity, struct_of
-from talosmith.desired.config.schema.notation import ListOf, MapOf, Struct, Type
+from talosmith.desired.config.schema.notation import Field, Free, ListOf, MapOf, Struct, Type
 from talosmith.desired.config.schema.scalars import REDACTED
 
 OTHER_SECRET = f"{REDACTED} (changed)"
@@ -53,14 +53,29 @@ def _hidden(of: Type, value: Any, path: Path, show: Show) -> Any:
     if value is None:
         return None
     if isinstance(of, Struct):
-        return {
-            key: show((*path, key), inner)
-            if of.fields[key].secret and inner
-            else _hidden(of.fields[key].type, inner, (*path, key), show)
-            for key, inner in value.items()
-        }
+        return {key: _field(of.fields[key], inner, (*path, key), show) for key, inner in value.items()}
     if isinstance(of, ListOf):
         return [_hidden(of.item, item, (*path, index), show) for index, item in enumerate(value)]
     if isinstance(of, MapOf):
         return {key: _hidden(of.value, inner, (*path, key), show) for key, inner in value.items()}
+    return value
+
+
+def _field(field: Field, value: Any, path: Path, show: Show) -> Any:
+    if not field.secret or not value:
+        return _hidden(field.type, value, path, show)
+    return _keys_hidden(value, path, show) if isinstance(field.type, Free) else show(path, value)
+
+
+def _keys_hidden(value: Any, path: Path, show: Show) -> Any:
+    """A configuration of Kubernetes, where secrets stand below a key of this name, as Talos hides them."""
+    if isinstance(value, Mapping):
+        return {
+            key: show((*path, str(key)), inner)
+            if key == "secret" and inner
+            else _keys_hidden(inner, (*path, str(key)), show)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_keys_hidden(item, (*path, index), show) for index, item in enumerate(value)]
     return value

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from talosmith.addons import addon, is_known
 from talosmith.addons.addon import Document, MachineNeeds
+from talosmith.addons.machine_documents import api_access
 from talosmith.model.cluster import Cluster, Role
 
 
@@ -15,18 +16,14 @@ def addon_documents(cluster: Cluster, role: Role) -> Iterator[tuple[str, list[Do
     for name, one in needs.items():
         for document in (*one.all_nodes, *(one.controlplanes if role == "controlplane" else ())):
             yield f"addon {name}", [document]
-    if role == "controlplane" and (access := _api_access([*needs.values()])):
+    if role == "controlplane" and (access := _api_access(cluster, [*needs.values()])):
         yield "addons: Talos API access", [access]
 
 
-def _api_access(needs: list[MachineNeeds]) -> Document:
+def _api_access(cluster: Cluster, needs: list[MachineNeeds]) -> Document:
     """One list of roles and one of namespaces, for all add-ons: Talos has no finer one."""
     asked = [access for one in needs for access in one.api_access]
     if not asked:
         return {}
-    granted = {
-        "enabled": True,
-        "allowedRoles": sorted({access.role for access in asked}),
-        "allowedKubernetesNamespaces": sorted({access.namespace for access in asked}),
-    }
-    return {"machine": {"features": {"kubernetesTalosAPIAccess": granted}}}
+    roles, namespaces = {access.role for access in asked}, {access.namespace for access in asked}
+    return api_access(cluster, sorted(roles), sorted(namespaces))

@@ -24,32 +24,30 @@ def network_documents(cluster: Cluster, node: Node) -> Iterator[Document]:
     """Documents of Talos 1.12 and later."""
     link = node.interface or ALIAS
     if node.bond is None and node.interface is None and node.mac is not None and _speaks_of_its_card(cluster, node):
-        yield _document(
-            "LinkAliasConfig", name=ALIAS, selector={"match": f'mac(link.permanent_addr) == "{node.mac}"'}
-        )
+        yield document("LinkAliasConfig", name=ALIAS, selector={"match": f'mac(link.permanent_addr) == "{node.mac}"'})
     static = cluster.network.addressing == "static"
     if node.bond is not None:
         link = BOND
         members = {"links": list(node.bond.interfaces), "bondMode": node.bond.mode, **_bond_options(node.bond)}
-        yield _document("BondConfig", name=link, **members, **_link_settings(cluster, node, static=static))
+        yield document("BondConfig", name=link, **members, **_link_settings(cluster, node, static=static))
     elif static or node.mtu is not None:
-        yield _document("LinkConfig", name=link, **_link_settings(cluster, node, static=static))
+        yield document("LinkConfig", name=link, **_link_settings(cluster, node, static=static))
     if node.vlan is not None:
         parent, link = link, f"{link}.{node.vlan}"
         settings = _addressing(cluster, node) if static else {}
-        yield _document("VLANConfig", name=link, vlanID=node.vlan, parent=parent, **settings)
+        yield document("VLANConfig", name=link, vlanID=node.vlan, parent=parent, **settings)
     if not static and (node.bond is not None or node.vlan is not None or node.mtu is not None):
-        yield _document("DHCPv4Config", name=link)
+        yield document("DHCPv4Config", name=link)
     if _holds_vip(cluster, node):
-        yield _document("Layer2VIPConfig", name=str(cluster.network.vip), link=link)
+        yield document("Layer2VIPConfig", name=str(cluster.network.vip), link=link)
 
 
 def resolver_documents(cluster: Cluster) -> Iterator[Document]:
     network = cluster.network
     if network.dns_servers:
-        yield _document("ResolverConfig", nameservers=[{"address": str(one)} for one in network.dns_servers])
+        yield document("ResolverConfig", nameservers=[{"address": str(one)} for one in network.dns_servers])
     if network.ntp_servers:
-        yield _document("TimeSyncConfig", ntp={"servers": list(network.ntp_servers)})
+        yield document("TimeSyncConfig", ntp={"servers": list(network.ntp_servers)})
 
 
 def network_section(cluster: Cluster, node: Node) -> dict[str, Any]:
@@ -143,5 +141,5 @@ def _bond_options(bond: Bond) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None}
 
 
-def _document(kind: str, **fields: Any) -> Document:
+def document(kind: str, **fields: Any) -> Document:
     return {"apiVersion": "v1alpha1", "kind": kind, **fields}

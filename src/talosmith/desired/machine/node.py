@@ -8,6 +8,7 @@ from talosmith.desired.config.schema.contracts import Contract
 from talosmith.desired.images import ImageRequest
 from talosmith.desired.machine.links import (
     SINCE_DOCUMENTS,
+    document,
     network_documents,
     network_section,
     old_resolver_fields,
@@ -23,49 +24,57 @@ Document = dict[str, Any]
 def node_documents(cluster: Cluster, node: Node, contract: Contract) -> list[Document]:
     """The main document's fields first, then what stands beside it."""
     talos = contract.version
-    machine = storage_fields(node, talos)
     installer = image_of(node, cluster.talos_version, cluster.provider.platform).installer
-    machine["install"] = {**machine.get("install", {}), "image": installer}
-    if node.kernel_modules:
-        machine["kernel"] = {"modules": [{"name": name} for name in node.kernel_modules]}
-    if node.labels:
-        machine["nodeLabels"] = dict(node.labels)
-    if node.taints:
-        machine["nodeTaints"] = dict(_taint(taint) for taint in node.taints)
+    machine = storage_fields(node, talos, installer)
     documents: list[Document] = []
+    taints = dict(_taint(taint) for taint in node.taints)
+    if contract.kubernetes_as_documents:
+        documents += [document("KernelModuleConfig", name=name) for name in node.kernel_modules]
+        if given := _given(labels=dict(node.labels), taints=taints):
+            documents.append(document("KubeNodeConfig", **given))
+    else:
+        modules = {"modules": [{"name": name} for name in node.kernel_modules]}
+        machine |= _given(
+            kernel=modules if node.kernel_modules else {}, nodeLabels=dict(node.labels), nodeTaints=taints
+        )
     if talos >= SINCE_DOCUMENTS:
         # Fresh configs say `auto: stable`; together with a name that would be refused.
-        documents.append({"apiVersion": "v1alpha1", "kind": "HostnameConfig", "auto": "off", "hostname": node.name})
+        documents.append(document("HostnameConfig", auto="off", hostname=node.name))
         documents += network_documents(cluster, node)
     else:
         machine["network"] = network_section(cluster, node)
-    documents += storage_documents(node, talos)
-    return [{"machine": machine}, *documents]
+    documents += storage_documents(node, talos, installer)
+    return [*([{"machine": machine}] if machine else []), *documents]
 
 
 def shared_documents(cluster: Cluster, role: Role, contract: Contract) -> list[Document]:
     """The same for all nodes of a role."""
     talos, network = cluster.talos, cluster.network
     machine: dict[str, Any] = {}
-    features: dict[str, Any] = {}
-    if talos.sysctls:
-        machine["sysctls"] = dict(talos.sysctls)
-    if not talos.kube_prism:
-        features["kubePrism"] = {"enabled": False}
-    if not talos.host_dns:
-        features["hostDNS"] = {"enabled": False, "forwardKubeDNSToHost": False}
-    if features:
-        machine["features"] = features
     main: Document = {"machine": machine}
-    if network.addressing == "static" and network.node_cidr is not None:
-        # With a second network, a VIP or a tunnel on the node, its address must not be a matter of luck.
-        machine["kubelet"] = {"nodeIP": {"validSubnets": [str(network.node_cidr)]}}
-        if role == "controlplane":
-            main["cluster"] = {"etcd": {"advertisedSubnets": [str(network.node_cidr)]}}
+    documents: list[Document] = []
+    host_dns = {} if talos.host_dns else {"enabled": False, "forwardKubeDNSToHost": False}
+    # With a second network, a VIP or a tunnel on the node, its address must not be a matter of luck.
+    subnets = [str(network.node_cidr)] if network.addressing == "static" and network.node_cidr is not None else []
+    if contract.kubernetes_as_documents:
+        if talos.sysctls:
+            documents.append(document("SysctlConfig", params=dict(talos.sysctls)))
+        if host_dns:
+            documents.append(document("ResolverConfig", hostDNS=host_dns))
+        if subnets:
+            documents.append(document("KubeNodeConfig", nodeIP={"validSubnets": subnets}))
+    else:
+        machine |= _given(
+            sysctls=dict(talos.sysctls),
+            features={"hostDNS": host_dns} if host_dns else {},
+            kubelet={"nodeIP": {"validSubnets": subnets}} if subnets else {},
+        )
+    if subnets and role == "controlplane":
+        main["cluster"] = {"etcd": {"advertisedSubnets": subnets}}
     if contract.version >= SINCE_DOCUMENTS:
-        return [main, *resolver_documents(cluster)]
+        return [main, *documents, *resolver_documents(cluster)]
     machine |= old_resolver_fields(cluster)
-    return [main]
+    return [main, *documents]
 
 
 def image_of(node: Node, talos: Version, platform: str) -> ImageRequest:
@@ -88,3 +97,7 @@ def _taint(text: str) -> tuple[str, str]:
     rest, _, effect = text.rpartition(":")
     key, equals, value = rest.partition("=")
     return key, f"{value}:{effect}" if equals else effect
+
+
+def _given(**fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from talosmith.desired.bundle import Bundle
-from talosmith.desired.config.check.findings import Mode
+from talosmith.desired.config.check.findings import Finding, Mode
 from talosmith.desired.config.generate import Options, generate
 from talosmith.desired.config.load import load_values
 from talosmith.desired.config.nodes import from_value
@@ -21,11 +21,13 @@ from talosmith.desired.config.patch.apply import (
     patch_from_value,
 )
 from talosmith.desired.config.patch.apply import Patch as ConfigPatch
+from talosmith.desired.config.patch.known import check_known
 from talosmith.desired.config.prepared import Prepared, Rendered
 from talosmith.desired.config.problems import ConfigError
 from talosmith.desired.config.schema.contracts import Contract, contract_for
 from talosmith.desired.machine.addons import addon_documents
 from talosmith.desired.machine.node import image_of, node_documents, shared_documents
+from talosmith.desired.machine.places import problem_of
 from talosmith.desired.machine.variables import UnknownVariable, filler, speaks_of_nodes
 from talosmith.errors import Problem
 from talosmith.model.cluster import Cluster, Node, Patch, Role
@@ -53,8 +55,13 @@ class MachineConfigs:
             self._roles[node.role] = _RoleConfigs(self, node.role)
         rendered = self._roles[node.role].render(node)
         if rendered.errors:
-            raise ConfigError([Problem("error", f"{node.name}: {finding}") for finding in rendered.errors])
+            raise ConfigError(self.problems(node, rendered.errors))
         return rendered
+
+    def problems(self, node: Node, findings: Sequence[Finding]) -> list[Problem]:
+        """Findings about a node's config, with the patches that they come from."""
+        patches = self._roles[node.role].patches(node)
+        return [problem_of(finding, node.name, patches) for finding in findings]
 
     def __iter__(self) -> Iterator[tuple[Node, Rendered]]:
         for node in self.cluster.nodes:
@@ -74,20 +81,32 @@ class _RoleConfigs:
         for patch in patches:
             if _speaks_of_nodes(patch):
                 break
-            made = read_patch(patch, fill)
+            made = read_patch(patch, fill, configs.cluster.talos_version.line)
             if not isinstance(made, StrategicPatch) or _touched(made) & ours:
                 break
             shared.append(made)
-        self._later = patches[len(shared) :]
+        self._shared, self._later = shared, patches[len(shared) :]
         documents = generate(role, _options(configs.cluster, configs.contract, first), configs.bundle)
         own = _overlay(shared_documents(configs.cluster, role, configs.contract), "inventory")
         asked = [_overlay(needed, source) for source, needed in addon_documents(configs.cluster, role)]
-        self._prepared = Prepared(documents, [own, *asked, *shared], mode=configs.mode, strict=configs.strict)
+        self._prepared = Prepared(
+            documents,
+            [own, *asked, *shared],
+            mode=configs.mode,
+            strict=configs.strict,
+            talos=configs.cluster.talos_version.line,
+        )
 
     def render(self, node: Node) -> Rendered:
-        fill = filler(self._cluster, node)
-        theirs = [read_patch(patch, fill) for patch in (*self._later, *node.patches)]
-        return self._prepared.render([self._own[node.name], *theirs])
+        return self._prepared.render([self._own[node.name], *self._theirs(node)])
+
+    def patches(self, node: Node) -> list[ConfigPatch]:
+        """The user's patches of a node, in their order."""
+        return [*self._shared, *self._theirs(node)]
+
+    def _theirs(self, node: Node) -> list[ConfigPatch]:
+        fill, talos = filler(self._cluster, node), self._cluster.talos_version.line
+        return [read_patch(patch, fill, talos) for patch in (*self._later, *node.patches)]
 
 
 def _options(cluster: Cluster, contract: Contract, node: Node) -> Options:
@@ -113,6 +132,7 @@ def _options(cluster: Cluster, contract: Contract, node: Node) -> Options:
         discovery=cluster.talos.discovery,
         cni=None if cni is None or cni.name == "flannel" else cni.model_dump(exclude_defaults=True),
         kube_proxy=kubernetes.kube_proxy is not False,
+        kube_prism=cluster.talos.kube_prism,
         allow_scheduling_on_control_planes=bool(kubernetes.schedule_on_controlplanes),
     )
 
@@ -126,16 +146,22 @@ def _overlay(values: Sequence[dict[str, object]], source: str) -> StrategicPatch
     return StrategicPatch(source, tuple(Overlay(document, _NOWHERE) for document in documents))
 
 
-def read_patch(patch: Patch, fill: Fill) -> ConfigPatch:
-    """A patch of the inventory with its placeholders filled; errors name its file and line."""
+def read_patch(patch: Patch, fill: Fill, talos: tuple[int, int]) -> ConfigPatch:
+    """A patch of the inventory with its placeholders filled; errors name its file and line.
+
+    What nodes of this Talos do not know is an error, too.
+    """
     try:
         if patch.text is not None:
-            return load_patch(patch.text, patch.source, fill)
-        return patch_from_value(patch.value, patch.source, fill)
+            made = load_patch(patch.text, patch.source, fill)
+        else:
+            made = patch_from_value(patch.value, patch.source, fill)
     except UnknownVariable as unknown:
         raise ConfigError(
             [Problem("error", str(unknown), file=patch.source, line=_line_of(unknown, patch))]
         ) from None
+    check_known(made, talos)
+    return made
 
 
 def _line_of(unknown: UnknownVariable, patch: Patch) -> int:

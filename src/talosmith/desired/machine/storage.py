@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from talosmith.desired.config.generate_documents import install_document
+from talosmith.desired.config.install_disks import match_expression
 from talosmith.model.cluster import Node
 from talosmith.model.disks import DiskDevice, DiskSerial
 from talosmith.model.settings import Volume
 
 SINCE_VOLUMES = (1, 10)  # UserVolumeConfig
 SINCE_VOLUME_ENCRYPTION = (1, 11)  # VolumeConfig.encryption
+SINCE_INSTALL_DOCUMENT = (1, 14)  # UnattendedInstallConfig
 _BY_TPM = {"provider": "luks2", "keys": [{"slot": 0, "tpm": {}}]}
 _ENCRYPTED = ("STATE", "EPHEMERAL")
 
 Document = dict[str, Any]
 
 
-def storage_fields(node: Node, talos: tuple[int, int]) -> dict[str, Any]:
+def storage_fields(node: Node, talos: tuple[int, int], installer: str) -> dict[str, Any]:
     """What stands in the `machine` section."""
     fields: dict[str, Any] = {}
-    disk = node.install_disk
-    if disk is not None and disk.device:
-        fields["install"] = {"disk": disk.device}
-    elif disk is not None:
-        selector = disk.selector.model_dump(exclude_none=True) if disk.selector else {"serial": disk.serial}
-        fields["install"] = {"diskSelector": selector}
+    if talos < SINCE_INSTALL_DOCUMENT:
+        fields["install"] = {**_install_disk(node), "image": installer}
     if node.encrypt_disk and talos < SINCE_VOLUME_ENCRYPTION:
         fields["systemDiskEncryption"] = {name.lower(): _BY_TPM for name in _ENCRYPTED}
     if node.volumes and talos < SINCE_VOLUMES:
@@ -36,7 +35,9 @@ def storage_fields(node: Node, talos: tuple[int, int]) -> dict[str, Any]:
     return fields
 
 
-def storage_documents(node: Node, talos: tuple[int, int]) -> Iterator[Document]:
+def storage_documents(node: Node, talos: tuple[int, int], installer: str) -> Iterator[Document]:
+    if talos >= SINCE_INSTALL_DOCUMENT and (disk := _install_disk(node)):
+        yield dict(install_document(installer, match_expression(disk)))
     if node.encrypt_disk and talos >= SINCE_VOLUME_ENCRYPTION:
         for name in _ENCRYPTED:
             yield {"apiVersion": "v1alpha1", "kind": "VolumeConfig", "name": name, "encryption": _BY_TPM}
@@ -46,8 +47,20 @@ def storage_documents(node: Node, talos: tuple[int, int]) -> Iterator[Document]:
                 "apiVersion": "v1alpha1",
                 "kind": "UserVolumeConfig",
                 "name": volume.name,
+                # Add-ons may have asked for a folder under this name on all nodes.
+                **({"volumeType": "partition"} if talos >= SINCE_INSTALL_DOCUMENT else {}),
                 "provisioning": _provisioning(volume),
             }
+
+
+def _install_disk(node: Node) -> dict[str, Any]:
+    """As `machine.install` names the disk; empty where the machine starts from a disk image."""
+    disk = node.install_disk
+    if disk is None:
+        return {}
+    if disk.device:
+        return {"disk": disk.device}
+    return {"diskSelector": disk.selector.model_dump(exclude_none=True) if disk.selector else {"serial": disk.serial}}
 
 
 def _provisioning(volume: Volume) -> dict[str, Any]:

@@ -4,37 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from talosmith.inventory.findings import Finding, error, note
+from talosmith.inventory.findings import Allowed, Finding, error, warning
 from talosmith.inventory.resolve import Resolved
-from talosmith.model.versions import TALOS_LINES
+from talosmith.model.known_bad import NAMES, known_bad
+from talosmith.model.versions import NEWEST_KUBERNETES, NEWEST_TALOS, OLDEST_TALOS, TALOS_LINES, line_text
 
-NEWEST_NATIVE = (1, 13)  # the newest line whose documents are generated in its own form
+_KNOWN = f"talosmith knows Talos {line_text(OLDEST_TALOS)} to {line_text(NEWEST_TALOS)}"
+_ALLOWED = Allowed.UNSUPPORTED_VERSIONS
+_OR_ALLOW = f"or pass --allow {_ALLOWED}"
 
 
 def talos_is_known(resolved: Resolved) -> Iterator[Finding]:
     version = resolved.cluster.talos_version
-    if version.line in TALOS_LINES:
-        return
-    oldest, newest = min(TALOS_LINES), max(TALOS_LINES)
-    what = f"Talos {version} is not supported"
-    why = f"talosmith supports Talos {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}"
-    fix = "upgrade talosmith" if version.line > newest else f"use at least {TALOS_LINES[oldest].latest}"
-    yield error(("talos_version",), what, why, fix)
+    if version.line > NEWEST_TALOS:
+        what = f"Talos {version} is newer than this talosmith"
+        why = f"{_KNOWN}; machine configs are written in the form of Talos {line_text(NEWEST_TALOS)}"
+        yield warning(("talos_version",), what, why, "upgrade talosmith")
+    elif version.line < OLDEST_TALOS:
+        fix = f"use at least {TALOS_LINES[OLDEST_TALOS].latest}"
+        yield error(("talos_version",), f"Talos {version} is not supported", _KNOWN, fix)
 
 
 def kubernetes_fits_talos(resolved: Resolved) -> Iterator[Finding]:
     talos, kubernetes = resolved.cluster.talos_version, resolved.cluster.kubernetes_version
-    line = TALOS_LINES.get(talos.line)
-    if line is None:
+    number = min(talos.line, NEWEST_TALOS)
+    line = TALOS_LINES.get(number)
+    if line is None or line.supports(kubernetes):
         return
-    if kubernetes.major != 1 or not line.oldest_kubernetes <= kubernetes.minor <= line.newest_kubernetes:
-        what = f"Kubernetes {kubernetes} does not run on Talos {talos}"
-        why = f"it supports Kubernetes 1.{line.oldest_kubernetes} to 1.{line.newest_kubernetes}"
-        yield error(("kubernetes_version",), what, why, f"for example {line.kubernetes}")
+    if talos.line > NEWEST_TALOS and kubernetes.line > NEWEST_KUBERNETES:  # a newer Talos supports newer ones
+        what = f"Kubernetes {kubernetes} is newer than this talosmith"
+        why = f"talosmith knows Kubernetes up to {line_text(NEWEST_KUBERNETES)}, with Talos {line_text(NEWEST_TALOS)}"
+        yield warning(("kubernetes_version",), what, why, "upgrade talosmith")
+        return
+    what = f"Kubernetes {kubernetes} does not run on Talos {talos}"
+    why = f"Talos {line_text(number)} supports Kubernetes 1.{line.oldest_kubernetes} to 1.{line.newest_kubernetes}"
+    yield error(("kubernetes_version",), what, why, f"for example {line.kubernetes}, {_OR_ALLOW}", _ALLOWED)
 
 
-def newest_talos_gets_older_documents(resolved: Resolved) -> Iterator[Finding]:
-    version = resolved.cluster.talos_version
-    if version.line in TALOS_LINES and version.line > NEWEST_NATIVE:
-        what = f"Talos {version} gets machine configs in the form of 1.13"
-        yield note(("talos_version",), what, "Talos accepts them; its newer form is not generated yet")
+def versions_are_not_withdrawn(resolved: Resolved) -> Iterator[Finding]:
+    pinned = {"talos": resolved.cluster.talos_version, "kubernetes": resolved.cluster.kubernetes_version}
+    for one in known_bad(pinned["talos"], pinned["kubernetes"]):
+        if one.refused:
+            what = f"{NAMES[one.component]} {pinned[one.component]} must not be used: {one.what}"
+            yield error((f"{one.component}_version",), what, one.source, f"{one.fix}, {_OR_ALLOW}", _ALLOWED)

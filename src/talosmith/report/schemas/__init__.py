@@ -33,6 +33,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "render image": ("Images",),
     "kubeconfig": ("ClientFile",),
     "talosconfig": ("ClientFile",),
+    "config migrate": ("ConfigMigration",),
     "diff": ("Diff",),
     "doctor": ("Doctor",),
     "plan": ("Plan",),
@@ -71,6 +72,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "lab fault add": ("LabFaults",),
     "lab fault list": ("LabFaults",),
     "lab fault clear": ("LabFaultsCleared",),
+    "versions": ("Versions",),
     "version": ("Version",),
     "import talconfig": ("Import",),
 }

@@ -23,6 +23,7 @@ class ContainerdNamespace(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NS_UNKNOWN: _ClassVar[ContainerdNamespace]
     NS_SYSTEM: _ClassVar[ContainerdNamespace]
     NS_CRI: _ClassVar[ContainerdNamespace]
+    NS_TALOSCONTAINERS: _ClassVar[ContainerdNamespace]
 
 class Code(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -34,6 +35,7 @@ CRI: ContainerDriver
 NS_UNKNOWN: ContainerdNamespace
 NS_SYSTEM: ContainerdNamespace
 NS_CRI: ContainerdNamespace
+NS_TALOSCONTAINERS: ContainerdNamespace
 FATAL: Code
 LOCKED: Code
 CANCELED: Code

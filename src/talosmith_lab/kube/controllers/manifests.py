@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from talosmith_lab.kube.controllers.settings import FLANNEL, Settings, settings_of
+from talosmith_lab.kube.controllers.settings import Settings, settings_of
 from talosmith_lab.kube.controllers.work import Controller, Work
 from talosmith_lab.kube.how import How
 from talosmith_lab.kube.kinds import Obj, find
@@ -107,7 +107,7 @@ def _flannel(settings: Settings) -> Iterator[Obj]:
     ]
     container = {
         "name": "kube-flannel",
-        "image": FLANNEL,
+        "image": settings.flannel,
         "command": ["/opt/bin/flanneld"],
         "args": ["--ip-masq", "--kube-subnet-mgr"],
         "env": [_field("POD_NAME", "metadata.name"), _field("POD_NAMESPACE", "metadata.namespace")],
@@ -117,7 +117,7 @@ def _flannel(settings: Settings) -> Iterator[Obj]:
     }
     install = {
         "name": "install-config",
-        "image": FLANNEL,
+        "image": settings.flannel,
         "command": ["cp"],
         "args": ["-f", "/etc/kube-flannel/cni-conf.json", "/etc/cni/net.d/10-flannel.conflist"],
         "volumeMounts": mounts[1:],

@@ -57,7 +57,7 @@ def first_node(name: str, machine: Machine, config: NodeConfig, settings: Settin
 
 def owned_labels(config: NodeConfig, settings: Settings) -> dict[str, str]:
     """Those that Talos keeps as its config has them."""
-    return {**({ROLE: ""} if config.is_controlplane else {}), **settings.labels}
+    return dict(settings.labels)
 
 
 def owned_annotations(config: NodeConfig, settings: Settings) -> dict[str, str]:
@@ -76,8 +76,6 @@ def owned_annotations(config: NodeConfig, settings: Settings) -> dict[str, str]:
 
 def owned_taints(config: NodeConfig, settings: Settings) -> list[Obj]:
     found: list[Obj] = []
-    if config.is_controlplane and not settings.schedulable:
-        found.append({"key": ROLE, "effect": "NoSchedule"})
     for key, text in settings.taints.items():
         value, _, effect = text.rpartition(":")
         found.append({"key": key, **({"value": value} if value else {}), "effect": effect or "NoSchedule"})

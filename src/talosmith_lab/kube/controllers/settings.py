@@ -10,11 +10,9 @@ from typing import Any
 
 from talosmith.model.versions import RECOMMENDED
 from talosmith_lab.machine import Machine
-from talosmith_lab.nodeconfig import documents_of
+from talosmith_lab.nodeconfig import documents_of, meaning_of
+from talosmith_lab.versions import line_of
 from talosmith_lab.world import World
-
-CORE_DNS = "registry.k8s.io/coredns/coredns:v1.14.6"
-FLANNEL = "ghcr.io/siderolabs/flannel:0.28.8"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,13 +20,13 @@ class Settings:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     taints: Mapping[str, str] = field(default_factory=dict)
-    schedulable: bool = False  # control planes take pods too
     pod_subnet: str = "10.244.0.0/16"
     service_subnet: str = "10.96.0.0/12"
     domain: str = "cluster.local"
     kubelet: str = ""  # images
     proxy: str = ""
-    core_dns: str = CORE_DNS
+    core_dns: str = ""
+    flannel: str = ""
     rotates_certificates: bool = False  # the kubelet asks the API for the certificate it serves with
     disabled: tuple[str, ...] = ()  # static pods that do not run
     external_cloud: bool = False  # a cloud controller manager initialises nodes
@@ -40,42 +38,42 @@ class Settings:
 
 
 def settings_of(world: World, machine: Machine) -> Settings:
-    digest = machine.run.config if machine.run else ""
-    return _read(world.texts[digest]) if digest else Settings()
+    run = machine.run
+    return _read(world.texts[run.config], run.version) if run is not None and run.config else Settings()
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str) -> Settings:
-    main: Mapping[str, Any] = next((one for one in documents_of(text) if "kind" not in one), {})
-    machine, cluster = main.get("machine") or {}, main.get("cluster") or {}
-    network, kubelet = cluster.get("network") or {}, machine.get("kubelet") or {}
-    parts = machine.get("controlPlane") or {}
-    off = {
-        "kube-controller-manager": (parts.get("controllerManager") or {}).get("disabled"),
-        "kube-scheduler": (parts.get("scheduler") or {}).get("disabled"),
+def _read(text: str, talos: str) -> Settings:
+    said, line = meaning_of(text), line_of(talos)
+    network, kubelet = said.section("network") or {}, said.section("kubelet")
+    on = {
+        "kube-controller-manager": said.controller_manager_enabled,
+        "kube-scheduler": said.scheduler_enabled,
     }
-    arguments = kubelet.get("extraArgs") or {}
+    arguments = kubelet["extraArgs"]
+    main: Mapping[str, Any] = next((one for one in documents_of(text) if "kind" not in one), {})
+    cloud = (main.get("cluster") or {}).get("externalCloudProvider") or {}
     return Settings(
-        labels=machine.get("nodeLabels") or {},
-        annotations=machine.get("nodeAnnotations") or {},
-        taints=machine.get("nodeTaints") or {},
-        schedulable=bool(cluster.get("allowSchedulingOnControlPlanes")),
+        labels=said.labels,
+        annotations=said.annotations,
+        taints=said.taints,
         pod_subnet=str((network.get("podSubnets") or ["10.244.0.0/16"])[0]),
         service_subnet=str((network.get("serviceSubnets") or ["10.96.0.0/12"])[0]),
         domain=network.get("dnsDomain") or "cluster.local",
-        kubelet=kubelet.get("image") or "",
-        proxy=(cluster.get("proxy") or {}).get("image") or f"registry.k8s.io/kube-proxy:{RECOMMENDED.kubernetes}",
-        core_dns=(cluster.get("coreDNS") or {}).get("image") or CORE_DNS,
-        rotates_certificates=str(arguments.get("rotate-server-certificates")).lower() == "true",
-        disabled=tuple(name for name, disabled in off.items() if disabled),
-        external_cloud=bool((cluster.get("externalCloudProvider") or {}).get("enabled"))
-        or arguments.get("cloud-provider") == "external",
-        talos_api_access=bool(_feature(machine, "kubernetesTalosAPIAccess").get("enabled")),
+        kubelet=kubelet["image"],
+        proxy=said.images.get("kube-proxy") or f"registry.k8s.io/kube-proxy:{RECOMMENDED.kubernetes}",
+        core_dns=said.images.get("coredns") or f"registry.k8s.io/coredns/coredns:{line.core_dns}",
+        flannel=f"ghcr.io/siderolabs/flannel:{line.flannel}",
+        rotates_certificates=_last(arguments, "rotate-server-certificates").lower() == "true",
+        disabled=tuple(name for name, enabled in on.items() if not enabled),
+        external_cloud=bool(cloud.get("enabled")) or _last(arguments, "cloud-provider") == "external",
+        talos_api_access=said.section("talos_api_access") is not None,
     )
 
 
-def _feature(machine: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    return (machine.get("features") or {}).get(name) or {}
+def _last(arguments: Mapping[str, Any], name: str) -> str:
+    values = arguments.get(name) or [""]
+    return str(values[-1])
 
 
 def tag(image: str) -> str:

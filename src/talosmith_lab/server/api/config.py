@@ -37,6 +37,8 @@ def apply(call: Call, request: pb.ApplyConfigurationRequest) -> pb.ApplyConfigur
         )  # fmt: skip
     except (Invalid, UnicodeDecodeError) as refusal:
         raise fail(Status.INVALID_ARGUMENT, str(refusal)) from None
+    except configure.Unsupported as refusal:
+        raise fail(Status.UNIMPLEMENTED, str(refusal)) from None
     except configure.Busy as refusal:
         raise fail(Status.FAILED_PRECONDITION, str(refusal)) from None
     call.engine.commit()

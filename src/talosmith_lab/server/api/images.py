@@ -15,6 +15,7 @@ from grpclib.const import Status
 from talosmith.talos.proto import common_pb2, image_pb2, lifecycle_pb2
 from talosmith.talos.proto import machine_pb2 as pb
 from talosmith_lab import lifecycle
+from talosmith_lab.installing import NO_SPACE
 from talosmith_lab.kubernetes import STATIC_PODS
 from talosmith_lab.sequences import SequenceFailed
 from talosmith_lab.server.api.system import timestamp
@@ -123,7 +124,7 @@ def _pull(call: Call, image: str) -> None:
     if call.machine.run is None:
         raise fail(Status.UNAVAILABLE, "the machine is off")
     if call.world.active("full-disk", call.machine.name):
-        raise fail(Status.UNKNOWN, f"failed to pull image {image!r}: {lifecycle.NO_SPACE}")
+        raise fail(Status.UNKNOWN, f"failed to pull image {image!r}: {NO_SPACE}")
     if not image or " " in image:
         raise fail(Status.INVALID_ARGUMENT, f"invalid image reference {image!r}")
     if image not in call.machine.run.images:

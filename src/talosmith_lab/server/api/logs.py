@@ -56,12 +56,9 @@ async def events(call: Call, request: pb.EventsRequest) -> AsyncIterator[pb.Even
     if request.tail_events < 0 or request.tail_id or request.tail_seconds or _missed_a_boot(call):
         tail = None
     oldest = call.world.clock_of(call.machine) - request.tail_seconds if request.tail_seconds else 0.0
-    passed = not request.tail_id
     async for record in _records(call, EVENTS, tail, follow=True):
-        if not passed:
-            passed = record.id == request.tail_id
-            continue
-        if record.at >= oldest and request.with_actor_id in ("", record.actor):
+        later = record.id > request.tail_id  # ids are in the order of time, also from one boot to the next
+        if later and record.at >= oldest and request.with_actor_id in ("", record.actor):
             yield _event(record)
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from grpclib.const import Status
 
+from talosmith.model.versions import Version
 from talosmith.talos.proto import machine_pb2 as pb
-from talosmith_lab import lifecycle, quorum, versions
+from talosmith_lab import quorum, versions
+from talosmith_lab.installing import NO_SPACE
 from talosmith_lab.machine import Machine
+from talosmith_lab.resources.node import system_volumes
 from talosmith_lab.sequences import request as begin
 from talosmith_lab.server.methods import Call, answers, fail
 
 _PARTITIONS = ("STATE", "EPHEMERAL", "META")
+_WIPES_TOGETHER = (1, 14)  # the first line that wipes a volume with the one that it is on
 
 
 @answers("machine.MachineService/Reboot")
@@ -33,10 +37,7 @@ def reset(call: Call, request: pb.ResetRequest) -> pb.ResetResponse:
     modes = pb.ResetRequest.WipeMode
     _check_disks(machine, request)
     partitions = [one.label for one in request.system_partitions_to_wipe if one.wipe]
-    for label in partitions:
-        if label not in _PARTITIONS:
-            missing = f"resource VolumeStatuses.block.talos.dev(runtime/{label}@undefined) doesn't exist"
-            raise fail(Status.UNKNOWN, f'failed to get volume status with label "{label}": {missing}')
+    _check_partitions(machine, partitions)
     actor = begin(
         call.world,
         machine,
@@ -63,7 +64,7 @@ def upgrade(call: Call, request: pb.UpgradeRequest) -> pb.UpgradeResponse:
     except ValueError as error:
         raise fail(Status.UNKNOWN, f"error validating installer image {request.image!r}: {error}") from None
     if call.world.active("full-disk", machine.name):
-        raise fail(Status.UNKNOWN, f"error validating installer image {request.image!r}: {lifecycle.NO_SPACE}")
+        raise fail(Status.UNKNOWN, f"error validating installer image {request.image!r}: {NO_SPACE}")
     why = versions.refusal(version, machine.run.version)
     if why:
         raise fail(Status.UNKNOWN, f"error validating installer image {request.image!r}: {why}")
@@ -110,6 +111,25 @@ def _check_disks(machine: Machine, request: pb.ResetRequest) -> None:
             raise fail(Status.UNKNOWN, f"reset user disk failed: device {device} wasn't found")
         if machine.system is not None and machine.system.device == device:
             raise fail(Status.UNKNOWN, f"reset user disk failed: device {device} is the system disk")
+
+
+def _check_partitions(machine: Machine, labels: list[str]) -> None:
+    version = machine.run.version if machine.run else machine.version
+    own = machine.system.volumes or [] if machine.system is not None else []
+    for label in labels:
+        if label in (*_PARTITIONS, *own):
+            continue
+        if label not in system_volumes(version):
+            missing = f"resource VolumeStatuses.block.talos.dev(runtime/{label}@undefined) doesn't exist"
+            raise fail(Status.UNKNOWN, f'failed to get volume status with label "{label}": {missing}')
+        if Version.parse(version).line < _WIPES_TOGETHER:
+            raise fail(Status.UNKNOWN, f'failed to reset: volume "{label}" is not located')
+        if "EPHEMERAL" not in labels:
+            raise fail(
+                Status.UNKNOWN,
+                f'failed to reset: volume "{label}" resides on volume "EPHEMERAL", and therefore "{label}" cannot be '
+                'wiped without wiping "EPHEMERAL"',
+            )
 
 
 def _check_etcd(call: Call) -> None:

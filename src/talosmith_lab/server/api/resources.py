@@ -10,7 +10,7 @@ from grpclib.const import Status
 
 from talosmith.talos.proto import cosi_pb2 as pb
 from talosmith.yaml import goyaml
-from talosmith_lab.resources import Resource, get_resource, kinds, list_resources
+from talosmith_lab.resources import Resource, get_resource, kinds_of, list_resources
 from talosmith_lab.server.api.system import timestamp
 from talosmith_lab.server.methods import Call, answers, fail
 from talosmith_lab.server.roles import ADMIN
@@ -72,7 +72,8 @@ def destroy(call: Call, request: Any) -> Any:
 
 
 def _check(call: Call, type_: str) -> None:
-    kind = kinds().get(type_)
+    run = call.machine.run
+    kind = kinds_of(run.version if run else call.machine.version).get(type_)
     if kind is None:
         raise fail(Status.NOT_FOUND, f'resource "{type_}" is not registered')
     if kind.sensitive and ADMIN not in call.roles:

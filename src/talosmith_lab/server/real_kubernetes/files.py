@@ -122,12 +122,8 @@ def _leaf(
 
 
 def _encryption(identity: Identity) -> str:
-    providers: list[dict[str, object]] = [
-        {name: {"keys": [{"name": "key", "secret": secret.reveal()}]}} for name, secret in identity.encryption
-    ]
-    rule = {"resources": ["secrets"], "providers": [*providers, {"identity": {}}]}
     kind = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "EncryptionConfiguration"}
-    return json.dumps({**kind, "resources": [rule]})
+    return json.dumps({**kind, **json.loads(identity.encryption.reveal())})
 
 
 def _kubeconfig(server: str, authority: str, pair: CertificateAndKey) -> str:

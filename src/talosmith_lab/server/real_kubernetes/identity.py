@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from talosmith.desired.config.meaning.view import pair
 from talosmith.desired.pki import CertificateAndKey
 from talosmith.model.secret import Secret
 from talosmith_lab.machine import Machine
-from talosmith_lab.nodeconfig import documents_of
+from talosmith_lab.nodeconfig import documents_of, meaning_of, pair_of
 from talosmith_lab.world import World
 
 _POD_SUBNETS, _SERVICE_SUBNETS = ("10.244.0.0/16",), ("10.96.0.0/12",)
@@ -27,7 +27,7 @@ class Identity:
     aggregator: CertificateAndKey = field(repr=False)
     etcd: CertificateAndKey = field(repr=False)
     service_account: Secret = field(repr=False)
-    encryption: tuple[tuple[str, Secret], ...] = field(repr=False)  # provider and key, the one that writes first
+    encryption: Secret = field(repr=False)  # an EncryptionConfiguration, as JSON
     endpoint: str
     pod_subnets: tuple[str, ...]
     service_subnets: tuple[str, ...]
@@ -44,40 +44,38 @@ def identity_of(world: World, machine: Machine) -> Identity | None:
 
 @lru_cache(maxsize=256)
 def _read(text: str) -> Identity | None:
+    said = meaning_of(text)
     main: Mapping[str, Any] = next((one for one in documents_of(text) if "kind" not in one), {})
-    cluster: Mapping[str, Any] = main.get("cluster") or {}
-    kubernetes, aggregator = _pair(cluster.get("ca")), _pair(cluster.get("aggregatorCA"))
-    etcd = _pair((cluster.get("etcd") or {}).get("ca"))
-    account = _pem((cluster.get("serviceAccount") or {}).get("key"))
-    if kubernetes is None or aggregator is None or etcd is None or not account:
+    aggregator = said.section("aggregator_ca") or {}
+    pairs = [_with_key(one) for one in (said.kubernetes_ca, aggregator.get("issuing"), _etcd(main))]
+    kubernetes, aggregation, etcd = pairs
+    if kubernetes is None or aggregation is None or etcd is None or not said.service_account_key:
         return None
-    network = cluster.get("network") or {}
-    keys = (("secretbox", "secretboxEncryptionSecret"), ("aescbc", "aescbcEncryptionSecret"))
+    network = said.section("network") or {}
     return Identity(
         kubernetes=kubernetes,
-        accepted=tuple(_pem(one.get("crt")) for one in cluster.get("acceptedCAs") or ()),
-        aggregator=aggregator,
+        accepted=said.kubernetes_accepted_cas,
+        aggregator=aggregation,
         etcd=etcd,
-        service_account=Secret(account),
-        encryption=tuple((name, Secret(str(cluster[key]))) for name, key in keys if cluster.get(key)),
-        endpoint=str((cluster.get("controlPlane") or {}).get("endpoint") or "https://kubernetes.default.svc"),
-        pod_subnets=tuple(map(str, network.get("podSubnets") or _POD_SUBNETS)),
-        service_subnets=tuple(map(str, network.get("serviceSubnets") or _SERVICE_SUBNETS)),
-        admission=_admission((cluster.get("apiServer") or {}).get("admissionControl") or ()),
+        service_account=Secret(said.service_account_key),
+        encryption=Secret(json.dumps(said.section("etcd_encryption"))),
+        endpoint=said.endpoint or "https://kubernetes.default.svc",
+        pod_subnets=tuple(network.get("podSubnets") or _POD_SUBNETS),
+        service_subnets=tuple(network.get("serviceSubnets") or _SERVICE_SUBNETS),
+        admission=_admission(said.section("admission_control") or {}),
     )
 
 
-def _admission(plugins: Any) -> str:
-    given = [{"name": one.get("name"), "configuration": one.get("configuration")} for one in plugins]
+def _etcd(main: Mapping[str, Any]) -> Mapping[str, str] | None:
+    return pair(((main.get("cluster") or {}).get("etcd") or {}).get("ca"))
+
+
+def _with_key(value: Mapping[str, str] | None) -> CertificateAndKey | None:
+    found = pair_of(value)
+    return found if found is not None and found.key.reveal() else None
+
+
+def _admission(plugins: Mapping[str, Any]) -> str:
+    given = [{"name": name, "configuration": configuration} for name, configuration in plugins.items()]
     kind = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration"}
     return json.dumps({**kind, "plugins": given}) if given else ""
-
-
-def _pair(value: Mapping[str, Any] | None) -> CertificateAndKey | None:
-    if not value or not value.get("crt") or not value.get("key"):
-        return None
-    return CertificateAndKey(_pem(value["crt"]), Secret(_pem(value["key"])))
-
-
-def _pem(value: str | None) -> str:
-    return base64.b64decode(value or "").decode()

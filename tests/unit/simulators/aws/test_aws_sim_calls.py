@@ -53,7 +53,7 @@ def test_only_the_vendors_account_has_the_vendors_image(aws: Aws) -> None:
 def test_each_region_has_its_own_images(aws: Aws) -> None:
     for region in images.REGIONS:
         found = aws.other("", region).ec2.describe_images()["Images"]
-        assert len(found) == 8 and all(f"-{region}-" in one["Name"] for one in found)
+        assert len(found) == 4 * len(images.VERSIONS) and all(f"-{region}-" in one["Name"] for one in found)
 
 
 def test_accounts_are_apart(aws: Aws) -> None:

@@ -1,3 +1,3 @@
 module talosmith.test/etcd
 
-go 1.25.0
+go 1.26.0

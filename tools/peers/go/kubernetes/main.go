@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/component-base/cli"
@@ -31,7 +32,7 @@ var servers = map[string]func() *cobra.Command{
 }
 
 func main() {
-	name := filepath.Base(os.Args[0])
+	name, _, _ := strings.Cut(filepath.Base(os.Args[0]), "-1.") // a file of an older version ends in its number
 	if name == "kubectl" {
 		util.CheckErr(cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()))
 		return

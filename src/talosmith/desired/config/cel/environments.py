@@ -55,6 +55,9 @@ _PRESSURE = [f"memory_{kind}_{span}" for kind in ("some", "full") for span in ("
 ENVIRONMENTS: dict[str, Environment] = {
     "disk": Environment({"disk": "disk", "system_disk": "bool", **_UNITS}, _GLOB),
     "volume": Environment({"volume": "volume", "disk": "disk", **_UNITS}),
+    "member": Environment(
+        {"volume": "volume", "disk": "disk", "volume_id": "string", "system_disk": "bool", **_UNITS}, _GLOB
+    ),
     "link": Environment({"link": "link"}, {**_GLOB, "mac": (("bytes",), "string")}),
     "oom-trigger": Environment(
         {

@@ -1,6 +1,6 @@
 """The Common Expression Language, parsed: disk and link selectors are written in it.
 
-An expression becomes nested tuples: `("lit", type)`, `("name", name)`, `("select", value, field)`,
+An expression becomes nested tuples: `("lit", type, text)`, `("name", name)`, `("select", value, field)`,
 `("call", function, arguments)`, `("method", value, function, arguments)`, `("list", items)`, `("map", pairs)`.
 Operators are calls whose function is the operator.
 """
@@ -126,10 +126,10 @@ class _Parser:
             self._next += 1
             if kind in ("int", "uint") and _whole(text.rstrip("uU")) >= 1 << (63 if kind == "int" else 64):
                 raise CelError("has a number that is too big")
-            return ("lit", "double" if kind == "float" else kind)
+            return ("lit", "double" if kind == "float" else kind, text)
         if kind == "name" and text in _LITERALS:
             self._next += 1
-            return ("lit", _LITERALS[text])
+            return ("lit", _LITERALS[text], text)
         if self._take("("):
             node = self.expression()
             self._need(")")

@@ -7,13 +7,14 @@ from typing import Any
 
 from talosmith.desired.config.check.findings import Findings, check, complaint, error, warning
 from talosmith.desired.config.check.names import check_dns_name
+from talosmith.desired.config.check.node import check_resources
 from talosmith.desired.config.schema.gourl import check_endpoint, parse_url
 from talosmith.govalues import address_or_prefix
 
-_AUTHORIZERS = ("Node", "RBAC", "Webhook")
+AUTHORIZERS = ("Node", "RBAC", "Webhook")
 
 
-@check("cluster", "cluster.controlPlane.endpoint")
+@check("cluster", "cluster.controlPlane.endpoint", until=(1, 13))
 def _endpoint(cluster: Any, endpoint: str | None) -> Findings:
     if cluster is None:
         yield error("cluster", "is missing")
@@ -21,6 +22,26 @@ def _endpoint(cluster: Any, endpoint: str | None) -> Findings:
         yield error("cluster.controlPlane.endpoint", "is missing")
     else:
         yield from complaint("cluster.controlPlane.endpoint", check_endpoint, endpoint)
+
+
+@check("cluster", "cluster.controlPlane", "cluster.serviceAccount", since=(1, 14))
+def _endpoint_of_its_own(cluster: Any, control_plane: Any, service_account: Any) -> Findings:
+    """The endpoint may stand in KubeClusterConfig: then nothing that needs it stays here."""
+    endpoint = (control_plane or {}).get("endpoint")
+    if cluster is None:
+        yield error("cluster", "is missing")
+    elif endpoint is not None:
+        yield from complaint("cluster.controlPlane.endpoint", check_endpoint, endpoint)
+    elif control_plane is not None:
+        yield error(
+            "cluster.controlPlane.endpoint",
+            "is missing (fix: remove the whole section if the document KubeClusterConfig has the endpoint; "
+            "localAPIServerPort is apiPort of KubeAPIServerConfig)",
+        )
+    if endpoint is None and service_account is not None:
+        yield error(
+            "cluster.serviceAccount", "needs cluster.controlPlane.endpoint (fix: use KubeServiceAccountConfig)"
+        )
 
 
 @check("cluster.network.dnsDomain")
@@ -116,13 +137,11 @@ def _authorization(authorizers: Any, arguments: Any) -> Findings:
         if name == "authorization-mode" or name.startswith("authorization-webhook-"):
             yield error(path, f"cannot stand beside the argument {name}")
     for index, one in enumerate(authorizers):
-        if not one or not one.get("name") or one.get("type") not in _AUTHORIZERS:
-            yield error(f"{path}[{index}]", f"needs a name and a type out of {', '.join(_AUTHORIZERS)}")
+        if not one or not one.get("name") or one.get("type") not in AUTHORIZERS:
+            yield error(f"{path}[{index}]", f"needs a name and a type out of {', '.join(AUTHORIZERS)}")
 
 
 @check("cluster.apiServer.resources", "cluster.controllerManager.resources", "cluster.scheduler.resources")
 def _resources(*components: Any) -> Findings:
     for name, resources in zip(("apiServer", "controllerManager", "scheduler"), components, strict=True):
-        for part in ("requests", "limits"):
-            if any(key not in ("cpu", "memory") for key in (resources or {}).get(part) or ()):
-                yield error(f"cluster.{name}.resources.{part}", "knows only cpu and memory")
+        yield from check_resources(f"cluster.{name}.resources", resources)

@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from talosmith.desired.config.check.findings import Findings, Mode, check, complaint, error, warning
-from talosmith.desired.config.check.names import check_label_value, check_qualified_name, check_taint
-from talosmith.desired.config.check.runtime_spec import check_runtime_spec
+from talosmith.desired.config.check.node import (
+    check_annotations,
+    check_kubelet_config,
+    check_labels,
+    check_overrides,
+    check_roles,
+    check_subnets,
+    check_taints,
+)
 from talosmith.desired.config.schema.gourl import parse_url
 from talosmith.govalues import address_or_prefix, prefix
 
 _SELECTOR_TYPES = ("nvme", "sd", "hdd", "ssd")
-_KUBELET_FIELDS_OF_TALOS = (
-    "apiVersion", "authentication", "authorization", "cgroupRoot", "kind", "kubeletCgroups", "port",
-    "protectKernelDefaults", "resolvConf", "rotateCertificates", "systemCgroups", "staticPodPath", "seccompDefault",
-)  # fmt: skip
-_ROLES = tuple(f"os:{name}" for name in (
-    "admin", "operator", "reader", "etcd:backup", "image:verifier", "meta:writer", "impersonator",
-))  # fmt: skip
-_ANNOTATIONS_OF_TALOS = tuple(f"talos.dev/owned-{what}" for what in ("labels", "annotations", "taints"))
-_ANNOTATIONS_LIMIT = 256 * 1024
 _SMALLEST_KUBESPAN_MTU = 1280
 _KEY_KINDS = ("static", "nodeID", "kms", "tpm")
 
@@ -57,12 +55,15 @@ def _authorities(role: str, ca: Any, accepted: Any, cluster_ca: Any) -> Findings
         yield error("cluster.ca.key", "must not be known to a worker")
 
 
+@check("@mode", "machine.install", until=(1, 13))
+def _install_is_there(mode: Mode, install: Any) -> Findings:
+    if mode == "metal" and install is None:
+        yield error("machine.install", "is missing, and metal machines need it")
+
+
 @check("@mode", "machine.install")
 def _install(mode: Mode, install: Any) -> Findings:
-    if mode == "metal":
-        if install is None:
-            yield error("machine.install", "is missing, and metal machines need it")
-            return
+    if mode == "metal" and install is not None:
         selector = install.get("diskSelector")
         if selector is None and not install.get("disk"):
             yield error("machine.install", "has neither a disk nor a diskSelector")
@@ -79,15 +80,16 @@ def _install(mode: Mode, install: Any) -> Findings:
         yield warning("machine.install.extensions", "is deprecated: extensions belong into the installer image")
 
 
-@check("@mode", "machine.features.hostDNS")
-def _host_dns(mode: Mode, host_dns: Any) -> Findings:
-    enabled = (host_dns or {}).get("enabled")
-    forward = (host_dns or {}).get("forwardKubeDNSToHost")
-    if mode == "container" and not enabled:
-        yield error("machine.features.hostDNS.enabled", "must be true in containers")
-    if mode == "container" and not forward:
-        yield error("machine.features.hostDNS.forwardKubeDNSToHost", "must be true in containers")
-    if forward and not enabled:
+@check("@mode", "machine.features.hostDNS", until=(1, 13))
+def _host_dns_in_containers(mode: Mode, host_dns: Any) -> Findings:
+    for key in ("enabled", "forwardKubeDNSToHost"):
+        if mode == "container" and not (host_dns or {}).get(key):
+            yield error(f"machine.features.hostDNS.{key}", "must be true in containers")
+
+
+@check("machine.features.hostDNS")
+def _host_dns(host_dns: Any) -> Findings:
+    if (host_dns or {}).get("forwardKubeDNSToHost") and not host_dns.get("enabled"):
         yield error("machine.features.hostDNS.forwardKubeDNSToHost", "needs hostDNS.enabled")
 
 
@@ -98,8 +100,7 @@ def _api_access(role: str, access: Any) -> Findings:
     path = "machine.features.kubernetesTalosAPIAccess"
     if role != "controlplane":
         yield error(path, "is for control planes only")
-    if not all(name in _ROLES for name in access.get("allowedRoles") or ()):
-        yield error(f"{path}.allowedRoles", f"has one that is none of {', '.join(_ROLES)}")
+    yield from check_roles(f"{path}.allowedRoles", access.get("allowedRoles"))
 
 
 @check("machine.features.nodeAddressSortAlgorithm")
@@ -108,22 +109,36 @@ def _sort_algorithm(name: str | None) -> Findings:
         yield error("machine.features.nodeAddressSortAlgorithm", "is neither v1 nor v2")
 
 
-@check("machine.network.kubespan", "cluster.discovery", "cluster.id", "cluster.secret")
-def _kubespan(kubespan: Any, discovery: Any, cluster_id: str | None, secret: str | None) -> Findings:
+@check("machine.network.kubespan", "cluster.discovery", "cluster.id", "cluster.secret", until=(1, 13))
+def _kubespan_needs(kubespan: Any, discovery: Any, cluster_id: str | None, secret: str | None) -> Findings:
+    if not kubespan or not kubespan.get("enabled"):
+        return
+    if not discovery or not discovery.get("enabled"):
+        yield error("machine.network.kubespan", "needs cluster.discovery")
+    if not cluster_id or not secret:
+        yield error("machine.network.kubespan", "needs cluster.id and cluster.secret")
+
+
+@check("machine.network.kubespan")
+def _kubespan(kubespan: Any) -> Findings:
     if not kubespan or not kubespan.get("enabled"):
         return
     path = "machine.network.kubespan"
     if 0 < (kubespan.get("mtu") or 0) < _SMALLEST_KUBESPAN_MTU:
         yield error(f"{path}.mtu", f"is less than {_SMALLEST_KUBESPAN_MTU}")
-    if not discovery or not discovery.get("enabled"):
-        yield error(path, "needs cluster.discovery")
-    if not cluster_id or not secret:
-        yield error(path, "needs cluster.id and cluster.secret")
     filters = kubespan.get("filters") or {}
     for entry in filters.get("endpoints") or ():
         yield from complaint(f"{path}.filters.endpoints", address_or_prefix, entry.removeprefix("!"))
     for entry in filters.get("excludeAdvertisedNetworks") or ():
         yield from complaint(f"{path}.filters.excludeAdvertisedNetworks", prefix, entry)
+
+
+@check("machine.files", "machine.baseRuntimeSpecOverrides", since=(1, 14))
+def _deprecated(files: Any, overrides: Any) -> Findings:
+    if files:
+        yield warning("machine.files", "is deprecated: EtcFileConfig and CRICustomizationConfig take its place")
+    if overrides:
+        yield warning("machine.baseRuntimeSpecOverrides", "is deprecated: CRIBaseRuntimeSpecConfig takes its place")
 
 
 @check("machine.disks")
@@ -139,15 +154,12 @@ def _disks(disks: Any) -> Findings:
 
 @check("machine.kubelet.nodeIP.validSubnets")
 def _node_subnets(subnets: Any) -> Findings:
-    for entry in subnets or ():
-        yield from complaint("machine.kubelet.nodeIP.validSubnets", address_or_prefix, entry.removeprefix("!"))
+    return check_subnets("machine.kubelet.nodeIP.validSubnets", subnets)
 
 
 @check("machine.kubelet.extraConfig")
 def _kubelet_config(config: Any) -> Findings:
-    for name in _KUBELET_FIELDS_OF_TALOS:
-        if name in (config or {}):
-            yield error(f"machine.kubelet.extraConfig.{name}", "is set by Talos itself")
+    return check_kubelet_config("machine.kubelet.extraConfig", config)
 
 
 @check("machine.systemDiskEncryption")
@@ -181,33 +193,22 @@ def _logging(logging: Any) -> Findings:
 
 @check("machine.nodeLabels")
 def _labels(labels: Any) -> Findings:
-    for key, value in (labels or {}).items():
-        yield from complaint(f'machine.nodeLabels["{key}"]', check_qualified_name, key)
-        yield from complaint(f'machine.nodeLabels["{key}"]', check_label_value, value)
+    return check_labels("machine.nodeLabels", labels)
 
 
 @check("machine.nodeAnnotations")
 def _annotations(annotations: Any) -> Findings:
-    for key in annotations or {}:
-        yield from complaint(f'machine.nodeAnnotations["{key}"]', check_qualified_name, key)
-        if key in _ANNOTATIONS_OF_TALOS:
-            yield error(f'machine.nodeAnnotations["{key}"]', "is set by Talos itself")
-    size = sum(len(key.encode()) + len(value.encode()) for key, value in (annotations or {}).items())
-    if size > _ANNOTATIONS_LIMIT:
-        yield error("machine.nodeAnnotations", f"are more than {_ANNOTATIONS_LIMIT} bytes together")
+    return check_annotations("machine.nodeAnnotations", annotations)
 
 
 @check("machine.nodeTaints")
 def _taints(taints: Any) -> Findings:
-    for key, value in (taints or {}).items():
-        yield from complaint(f'machine.nodeTaints["{key}"]', check_qualified_name, key)
-        yield from complaint(f'machine.nodeTaints["{key}"]', check_taint, value)
+    return check_taints("machine.nodeTaints", taints)
 
 
 @check("machine.baseRuntimeSpecOverrides")
 def _runtime_spec(overrides: Any) -> Findings:
-    for path in check_runtime_spec(overrides or {}):
-        yield error(f"machine.baseRuntimeSpecOverrides.{path}", "has not the type that the OCI runtime spec gives it")
+    return check_overrides("machine.baseRuntimeSpecOverrides", overrides)
 
 
 @check("machine.registries")

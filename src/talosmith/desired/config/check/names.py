@@ -13,6 +13,12 @@ _DNS_NAME = re.compile(rf"({_DNS_PART})(\.{_DNS_PART})*[._]?")
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
+def check_subdomain(text: str) -> None:
+    """A name of an object in Kubernetes."""
+    if len(text.encode()) > 253 or not _SUBDOMAIN.fullmatch(text):
+        raise ValueError("is not 1 to 253 lower-case letters, digits, dashes and dots, as names in Kubernetes are")
+
+
 def check_qualified_name(text: str) -> None:
     """A key of a label, an annotation or a taint: a name, with or without a domain before it."""
     prefix, slash, name = text.rpartition("/")

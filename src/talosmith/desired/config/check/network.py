@@ -8,18 +8,15 @@ from itertools import pairwise
 from typing import Any
 
 from talosmith.desired.config.cel import check_expression
-from talosmith.desired.config.check.findings import Findings, check_kind, complaint, error, warning
-from talosmith.desired.config.check.interfaces import check_wireguard_key
+from talosmith.desired.config.check.findings import Findings, check_kind, complaint, error, missing, warning
+from talosmith.desired.config.check.interfaces import check_wireguard_key, ip_address
+from talosmith.desired.config.schema.gourl import parse_url
 from talosmith.govalues import address, address_or_prefix, prefix
 
 _RESERVED_PRIORITIES = (0, 32500, 32766, 32767)
 _RESERVED_TABLES = ("unspec", "local", "main", "default")
+_LONGEST_LINK_NAME = 15
 _UNSPECIFIED = ("0.0.0.0", "::")  # noqa: S104 - no place to listen at, but addresses to refuse
-
-
-def _name(document: Any) -> Findings:
-    if not document.get("name"):
-        yield error("name", "is missing")
 
 
 def _is_unspecified(text: str) -> bool:
@@ -28,14 +25,20 @@ def _is_unspecified(text: str) -> bool:
 
 @check_kind("LinkConfig", "BridgeConfig", "DummyLinkConfig")
 def _link(document: Any) -> Findings:
-    yield from _name(document)
+    yield from missing(document, "name")
+    yield from _addresses_and_routes(document)
+
+
+def _addresses_and_routes(document: Any, path: str = "") -> Findings:
     for index, one in enumerate(document.get("addresses") or ()):
         if not one.get("address") or _is_unspecified(one["address"]):
-            yield error(f"addresses[{index}].address", "is not an address of a host with its prefix length")
+            yield error(f"{path}addresses[{index}].address", "is not an address of a host with its prefix length")
     for index, route in enumerate(document.get("routes") or ()):
         for key in ("destination", "gateway", "source"):
             if route.get(key) and _is_unspecified(route[key]):
-                yield error(f"routes[{index}].{key}", "is the unspecified address; leave it out for a default route")
+                yield error(
+                    f"{path}routes[{index}].{key}", "is the unspecified address; leave it out for a default route"
+                )
 
 
 @check_kind("BondConfig")
@@ -68,6 +71,22 @@ def _vrf(document: Any) -> Findings:
         yield error("table", f"is missing, or one of the reserved {', '.join(_RESERVED_TABLES[1:])}")
 
 
+@check_kind("VethConfig")
+def _veth(document: Any) -> Findings:
+    peer = document.get("peer") or {}
+    for path, one in (("", document), ("peer.", peer)):
+        yield from complaint(f"{path}name", _check_link_name, one.get("name"))
+        yield from _addresses_and_routes(one, path)
+    if document.get("name") == peer.get("name"):
+        yield error("peer.name", "is the name of the link itself")
+
+
+def _check_link_name(text: str) -> None:
+    wrong = text in ("", ".", "..") or len(text.encode()) > _LONGEST_LINK_NAME or set("/:") & set(text)
+    if wrong or not text.isprintable() or " " in text:
+        raise ValueError(f"is not a link's name of 1 to {_LONGEST_LINK_NAME} bytes")
+
+
 @check_kind("WireguardConfig")
 def _wireguard(document: Any) -> Findings:
     yield from _link(document)
@@ -90,7 +109,7 @@ def _not_negative(document: Any, key: str, path: str = "") -> Findings:
 def _link_alias(document: Any) -> Findings:
     name = document.get("name") or ""
     if not name:
-        yield from _name(document)
+        yield from missing(document, "name")
     elif "%" in name and not re.fullmatch("[^%]+%d", name):
         yield error("name", "may have a %d at its end and no other %")
     yield from complaint(
@@ -106,7 +125,7 @@ def _match(document: Any, *path: str) -> str:
 
 @check_kind("DHCPv4Config", "DHCPv6Config")
 def _dhcp(document: Any) -> Findings:
-    yield from _name(document)
+    yield from missing(document, "name")
     if bool(document.get("duidRaw")) != (document.get("clientIdentifier") == "duid"):
         yield error("duidRaw", "goes with clientIdentifier: duid, each with the other")
 
@@ -129,6 +148,38 @@ def _time_sync(document: Any) -> Findings:
     yield from _not_negative(document, "bootTimeout")
     if document.get("ntp") is not None and document.get("ptp") is not None:
         yield error("ptp", "cannot stand beside ntp")
+
+
+@check_kind("TimeSyncConfig", since=(1, 14))
+def _secure_time(document: Any) -> Findings:
+    ntp = document.get("ntp") or {}
+    if ntp.get("useNTS") and any(map(_is_ip_address, ntp.get("servers") or ())):
+        yield error("ntp.servers", "has an IP address, but useNTS needs names")
+
+
+def _is_ip_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+@check_kind("ResolverConfig", since=(1, 14))
+def _resolver(document: Any) -> Findings:
+    host_dns = document.get("hostDNS") or {}
+    for key in ("forwardKubeDNSToHost", "resolveMemberNames"):
+        if host_dns.get(key) and not host_dns.get("enabled"):
+            yield error(f"hostDNS.{key}", "needs hostDNS.enabled")
+    servers = document.get("nameservers") or ()
+    encrypted = [(one.get("protocol") or "Do53") != "Do53" for one in servers]
+    for index, (one, is_encrypted) in enumerate(zip(servers, encrypted, strict=True)):
+        if not one.get("address"):
+            yield error(f"nameservers[{index}].address", "is missing")
+        if bool(one.get("tlsServerName")) != is_encrypted:
+            yield error(f"nameservers[{index}].tlsServerName", "goes with the protocols DoT and DoH, which need it")
+    if encrypted and all(encrypted):
+        yield warning("nameservers", "are all encrypted: without the right time, names of NTP servers do not resolve")
 
 
 @check_kind("StaticHostConfig")
@@ -163,11 +214,15 @@ def _routing_rule(document: Any) -> Findings:
         yield error("fwMask", "needs fwMark")
 
 
-@check_kind("TCPProbeConfig")
+@check_kind("TCPProbeConfig", "HTTPProbeConfig")
 def _probe(document: Any) -> Findings:
-    yield from _name(document)
-    if not document.get("endpoint"):
-        yield error("endpoint", "is missing")
+    if document["kind"] == "TCPProbeConfig":
+        yield from missing(document, "name", "endpoint")
+    else:
+        yield from missing(document, "name")
+        url = parse_url(document.get("url") or "")
+        if url.scheme not in ("http", "https") or url.opaque or not url.hostname:
+            yield error("url", "is not an http:// or https:// address with a host")
     yield from _not_negative(document, "timeout")
     yield from _not_negative(document, "interval")
     if (document.get("failureThreshold") or 0) < 0:
@@ -176,12 +231,12 @@ def _probe(document: Any) -> Findings:
 
 @check_kind("EthernetConfig")
 def _ethernet(document: Any) -> Findings:
-    return _name(document)
+    return missing(document, "name")
 
 
 @check_kind("NetworkRuleConfig")
 def _rule(document: Any) -> Findings:
-    yield from _name(document)
+    yield from missing(document, "name")
     ports = (document.get("portSelector") or {}).get("ports") or []
     if not ports:
         yield error("portSelector.ports", "is empty")

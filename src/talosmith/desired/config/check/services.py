@@ -8,15 +8,15 @@ from functools import partial
 from typing import Any
 
 from talosmith.desired.config.cel import check_expression
-from talosmith.desired.config.check.findings import Findings, check_kind, complaint, error, warning
-from talosmith.desired.config.check.pem import check_certificate, check_certificates, check_key
+from talosmith.desired.config.check.findings import Findings, check_kind, complaint, error, missing, warning
+from talosmith.desired.config.check.pem import check_certificate, check_certificates, check_pair, check_pkcs8_key
 from talosmith.desired.config.schema.gourl import parse_url
 from talosmith.govalues import parse_duration, split_host_port
 
 
 @check_kind("RegistryMirrorConfig")
 def _mirror(document: Any) -> Findings:
-    yield from _required(document, "name")
+    yield from missing(document, "name")
     for index, one in enumerate(document.get("endpoints") or ()):
         if parse_url(one.get("url") or "").scheme not in ("http", "https"):
             yield error(f"endpoints[{index}].url", "is not an http:// or https:// address")
@@ -24,26 +24,29 @@ def _mirror(document: Any) -> Findings:
 
 @check_kind("RegistryAuthConfig")
 def _auth(document: Any) -> Findings:
-    yield from _required(document, "name")
+    yield from missing(document, "name")
     if sum(bool(document.get(key)) for key in ("username", "auth", "identityToken")) > 1:
         yield error("auth", "has more than one of username, auth and identityToken")
 
 
 @check_kind("RegistryTLSConfig")
 def _tls(document: Any) -> Findings:
-    yield from _required(document, "name")
+    yield from missing(document, "name")
     if document.get("ca"):
         yield from complaint("ca", check_certificates, document["ca"])
+
+
+@check_kind("RegistryTLSConfig", until=(1, 13))
+def _tls_identity(document: Any) -> Findings:
     identity = document.get("clientIdentity")
     if identity is not None:
         yield from complaint("clientIdentity.cert", check_certificate, identity.get("cert"))
-        yield from complaint("clientIdentity.key", check_key, identity.get("key"))
+        yield from complaint("clientIdentity.key", check_pkcs8_key, identity.get("key"))
 
 
-def _required(document: Any, *keys: str) -> Findings:
-    for key in keys:
-        if not document.get(key):
-            yield error(key, "is missing")
+@check_kind("RegistryTLSConfig", since=(1, 14))
+def _tls_pair(document: Any) -> Findings:
+    return check_pair("clientIdentity", document.get("clientIdentity"), loadable=False)
 
 
 @check_kind("ImageVerificationConfig")
@@ -55,8 +58,6 @@ def _image_rules(document: Any) -> Findings:
             yield error(f"{path}.image", "is missing")
         elif "@" in image or ":" in image.partition("/")[2]:
             yield warning(f"{path}.image", "has a tag or digest, but only the repository is compared")
-        elif "/" not in image and image != "*":
-            yield warning(f"{path}.image", "has no slash, and images without one belong to docker.io")
         verdicts = [key for key in ("skip", "deny") if rule.get(key)]
         verifiers = [key for key in ("keyless", "publicKey") if rule.get(key) is not None]
         if len(verdicts) + len(verifiers) != 1:
@@ -70,9 +71,29 @@ def _image_rules(document: Any) -> Findings:
             yield error(f"{path}.publicKey.certificate", "is missing")
 
 
+@check_kind("ImageVerificationConfig", until=(1, 13))
+def _image_without_registry(document: Any) -> Findings:
+    for index, rule in enumerate(document.get("rules") or ()):
+        image = rule.get("image") or "*"
+        if "/" not in image and image != "*":
+            yield warning(f"rules[{index}].image", "has no slash, and images without one belong to docker.io")
+
+
+@check_kind("ImageVerificationConfig", since=(1, 14))
+def _image_that_matches_nothing(document: Any) -> Findings:
+    """Images are compared with their registry in front, so a pattern that starts otherwise matches none."""
+    for index, rule in enumerate(document.get("rules") or ()):
+        start, glob, _ = (rule.get("image") or "*").partition("*")
+        registry, slash, _ = start.partition("/")
+        if not (set(".:") & set(registry) or registry.lower() == "localhost") if slash else not glob:
+            yield warning(
+                f"rules[{index}].image", "matches no image: a registry comes first, like docker.io/library/"
+            )
+
+
 @check_kind("ExtensionServiceConfig")
 def _extension(document: Any) -> Findings:
-    yield from _required(document, "name")
+    yield from missing(document, "name")
     files = document.get("configFiles") or ()
     if not files and not document.get("environment"):
         yield error("configFiles", "is empty, and there is no environment either")
@@ -87,7 +108,7 @@ def _siderolink(document: Any) -> Findings:
 
 @check_kind("KmsgLogConfig")
 def _kmsg_log(document: Any) -> Findings:
-    yield from _required(document, "name")
+    yield from missing(document, "name")
     yield from complaint("url", _bare_url("tcp", "udp"), document.get("url"))
     if not parse_url(document.get("url") or "").port:
         yield error("url", "has no port")
@@ -104,7 +125,7 @@ def _bare_url(*schemes: str) -> Callable[[str], None]:
 
 @check_kind("WatchdogTimerConfig")
 def _watchdog(document: Any) -> Findings:
-    yield from _required(document, "device")
+    yield from missing(document, "device")
     timeout = parse_duration(document.get("timeout") or "0s")
     if timeout and timeout < 10 * 10**9:
         yield error("timeout", "is less than 10s")

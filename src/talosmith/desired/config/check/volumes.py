@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,17 +11,61 @@ from talosmith.desired.config.cel import check_expression
 from talosmith.desired.config.check.findings import Findings, check_kind, complaint, error
 from talosmith.desired.config.emit import is_empty
 from talosmith.desired.config.schema.documents import KINDS
-from talosmith.govalues import parse_size
+from talosmith.govalues import parse_duration, parse_size
 
 _LONGEST_VOLUME_NAME = 34
+_SHORTEST_SCRUB = 10
+_OLD_SYSTEM_VOLUMES = ("STATE", "EPHEMERAL", "IMAGECACHE")
+_PROMOTABLE_VOLUMES = ("ETCD", "CRI", "KUBELET", "LOG")  # directories of EPHEMERAL unless they are provisioned
 _KEY_KINDS = ("static", "nodeID", "kms", "tpm")
+
+
+@check_kind("VolumeConfig", until=(1, 13))
+def _system_volume_name(document: Any) -> Findings:
+    if document.get("name") not in _OLD_SYSTEM_VOLUMES:
+        yield error("name", f"is none of {', '.join(_OLD_SYSTEM_VOLUMES)}")
+
+
+@check_kind("VolumeConfig", since=(1, 14))
+def _promotable_volume(document: Any) -> Findings:
+    name = document.get("name")
+    if name not in (*_OLD_SYSTEM_VOLUMES, *_PROMOTABLE_VOLUMES):
+        yield error("name", f"is none of {', '.join((*_OLD_SYSTEM_VOLUMES, *_PROMOTABLE_VOLUMES))}")
+    if name in ("STATE", "IMAGECACHE") and not _empty(document, "mount"):
+        yield error("mount", f"is not for the {name} volume")
+    if name == "IMAGECACHE" and not _empty(document, "filesystem"):
+        yield error("filesystem", "is not for the IMAGECACHE volume, which is ext4")
+    if name in _PROMOTABLE_VOLUMES and not _empty(document, "mount") and not _is_partition(document):
+        yield error("mount", f"of the {name} volume needs provisioning: without, the volume is a directory")
+
+
+def _is_partition(document: Any) -> bool:
+    spec = document.get("provisioning") or {}
+    match = (spec.get("diskSelector") or {}).get("match")
+    return bool(match or spec.get("minSize") or spec.get("maxSize")) or spec.get("grow") is not None
+
+
+@check_kind("VolumeConfig", "UserVolumeConfig", "ExistingVolumeConfig")
+def _care(document: Any) -> Findings:
+    for key, lowest in (("trim", 0), ("scrub", _SHORTEST_SCRUB)):
+        yield from _interval(f"{key}.interval", (document.get(key) or {}).get("interval"), lowest)
+
+
+@check_kind("FilesystemTrimConfig", "FilesystemScrubConfig")
+def _care_of_all(document: Any) -> Findings:
+    lowest = _SHORTEST_SCRUB if document["kind"] == "FilesystemScrubConfig" else 0
+    yield from _interval("interval", document.get("interval"), lowest)
+
+
+def _interval(path: str, text: str | None, lowest: int) -> Findings:
+    value = parse_duration(text or "0s")
+    if value < 0 or 0 < value < lowest * 10**9:
+        yield error(path, f"is less than {lowest}s" if lowest else "is negative")
 
 
 @check_kind("VolumeConfig")
 def _system_volume(document: Any) -> Findings:
     name = document.get("name")
-    if name not in ("STATE", "EPHEMERAL", "IMAGECACHE"):
-        yield error("name", "is none of STATE, EPHEMERAL, IMAGECACHE")
     if name == "STATE":
         if not _empty(document, "provisioning"):
             yield error("provisioning", "is not for the STATE volume")
@@ -35,7 +80,7 @@ def _user_volume(document: Any) -> Findings:
     yield from _volume_name(document)
     volume_type = document.get("volumeType") or "partition"
     if volume_type == "directory":
-        for part in ("provisioning", "encryption", "filesystem", "mount"):
+        for part in ("provisioning", "encryption", "filesystem"):
             if not _empty(document, part):
                 yield error(part, "is not for volumes of type directory")
         return
@@ -43,12 +88,42 @@ def _user_volume(document: Any) -> Findings:
         yield error("volumeType", "is none of partition, disk, directory")
         return
     yield from _provisioning(document, required=True, sized=volume_type == "partition")
-    filesystem = document.get("filesystem") or {}
-    if filesystem.get("type") not in (None, "none", "xfs", "ext4"):
-        yield error("filesystem.type", "is neither xfs nor ext4")
-    if filesystem.get("projectQuotaSupport") and filesystem.get("type") == "ext4":
-        yield error("filesystem.projectQuotaSupport", "is for xfs only")
     yield from _encryption(document)
+
+
+def _filesystem(*types: str) -> Callable[[Any], Findings]:
+    """The check of a user volume's file system, given the types that a Talos can make."""
+
+    def run(document: Any) -> Findings:
+        if (document.get("volumeType") or "partition") not in ("partition", "disk"):
+            return
+        filesystem = document.get("filesystem") or {}
+        chosen = filesystem.get("type") or "none"
+        if chosen not in ("none", *types):
+            yield error("filesystem.type", f"is none of {', '.join(types)}")
+        for key in ("projectQuotaSupport", "xfs"):
+            given = filesystem.get(key)
+            if given is not None and given is not False and chosen not in ("none", "xfs"):
+                yield error(f"filesystem.{key}", "is for xfs only")
+
+    return run
+
+
+check_kind("UserVolumeConfig", until=(1, 13))(_filesystem("xfs", "ext4"))
+check_kind("UserVolumeConfig", since=(1, 14))(_filesystem("xfs", "ext4", "btrfs"))
+
+
+@check_kind("UserVolumeConfig", until=(1, 13))
+def _directory_mount(document: Any) -> Findings:
+    if document.get("volumeType") == "directory" and not _empty(document, "mount"):
+        yield error("mount", "is not for volumes of type directory")
+
+
+@check_kind("UserVolumeConfig", since=(1, 14))
+def _directory_access_time(document: Any) -> Findings:
+    mount = document.get("mount") or {}
+    if document.get("volumeType") == "directory" and mount.get("disableAccessTime") is not None:
+        yield error("mount.disableAccessTime", "is not for volumes of type directory")
 
 
 @check_kind("RawVolumeConfig", "SwapVolumeConfig")
@@ -125,6 +200,40 @@ def _encryption(document: Any) -> Findings:
         registers = ((key.get("tpm") or {}).get("options") or {}).get("pcrs") or ()
         if any(not 0 <= register <= 23 for register in registers):
             yield error(f"encryption.keys[{index}].tpm.options.pcrs", "are between 0 and 23")
+
+
+_LONGEST_STORAGE_NAME = {"LVMVolumeGroupConfig": 63, "LVMLogicalVolumeConfig": 63, "RAIDArrayConfig": 32}
+
+
+@check_kind(*_LONGEST_STORAGE_NAME)
+def _storage_name(document: Any) -> Findings:
+    longest = _LONGEST_STORAGE_NAME[document["kind"]]
+    if not re.fullmatch(f"[A-Za-z0-9_-]{{1,{longest}}}", document.get("name") or ""):
+        yield error("name", f"is not 1 to {longest} letters, digits, dashes and underscores")
+
+
+@check_kind("LVMVolumeGroupConfig", "RAIDArrayConfig")
+def _members(document: Any) -> Findings:
+    match = ((document.get("provisioning") or {}).get("volumeSelector") or {}).get("match")
+    path = "provisioning.volumeSelector.match"
+    yield from complaint(path, partial(check_expression, environment="member"), match)
+
+
+@check_kind("LVMLogicalVolumeConfig")
+def _logical_volume(document: Any) -> Findings:
+    layout = document.get("type") or "linear"
+    for key, layouts, lowest in (("mirrors", ("raid1", "raid10"), 1), ("stripes", ("raid0", "raid10"), 2)):
+        given = document.get(key)
+        if given is not None and (layout not in layouts or given < lowest):
+            yield error(key, f"is for {' and '.join(layouts)} only, and at least {lowest}")
+    spec = document.get("provisioning") or {}
+    low, high = spec.get("minSize") or "", spec.get("maxSize") or ""
+    if not spec.get("volumeGroup"):
+        yield error("provisioning.volumeGroup", "is missing")
+    if not high or high.startswith("-"):
+        yield error("provisioning.maxSize", "is missing or negative")
+    elif low and "%" not in high and parse_size(low.removeprefix("-")) > parse_size(high):
+        yield error("provisioning.minSize", "is more than maxSize")
 
 
 @check_kind("ZswapConfig")

@@ -29,7 +29,7 @@ from talosmith.desired.config.patch.deletion import MARK, Deletion, delete, says
 from talosmith.desired.config.patch.jsonpatch import JsonPatchError, Operation, apply_operations
 from talosmith.desired.config.patch.merge import merge
 from talosmith.desired.config.problems import Path, Refusal, fail, fail_all
-from talosmith.desired.config.schema.documents import Document, clashes, identity, label
+from talosmith.desired.config.schema.documents import Document, clashes, identity
 
 Fill = Callable[[str], str]
 
@@ -116,9 +116,6 @@ def _strategic(nodes: Sequence[Node], source: str, *, marked: bool) -> Strategic
     if not steps:
         what = "the patch says nothing: a document needs apiVersion and kind, or a machine or cluster section"
         raise fail(what, source, line_of(nodes[0]))
-    twice = clashes([step.document for step in steps if isinstance(step, Overlay)])
-    if twice:
-        raise fail_all([Refusal((), what) for what in twice], source)
     # The main document's deletions go before its merge and everything else, wherever they stand.
     return StrategicPatch(source, tuple(sorted(steps, key=_turn)))
 
@@ -147,18 +144,24 @@ def _apply_strategic(documents: list[Document], patch: StrategicPatch) -> list[D
                 made[key] = merge(made[key], step.document) if key in made else step.document
         except Refusal as problem:
             if isinstance(step, Overlay):
-                problem.line = _line(step.node, problem.path)
+                problem.line = line_at(step.node, problem.path)
             raise fail_all([problem], patch.source) from None
     result = sorted(made.values(), key=lambda document: "kind" in document)
     clash = clashes(result)
     if clash:
-        raise fail_all([Refusal((), what) for what in clash], patch.source)
+        raise fail_all([Refusal((), what, _line_of(patch, result[index])) for index, what in clash], patch.source)
     return result
+
+
+def _line_of(patch: StrategicPatch, document: Document) -> int:
+    """Where the patch speaks of the document; 0 if it does not."""
+    steps = [step for step in patch.steps if isinstance(step, Overlay)]
+    return next((line_of(step.node) for step in steps if identity(step.document) == identity(document)), 0)
 
 
 def _delete(made: dict[tuple[str, str], Document], step: Deletion) -> None:
     if step.identity not in made:
-        raise Refusal(step.path, f"cannot be deleted: there is no {label(step.identity)}".lstrip(), step.line)
+        return  # as Talos 1.14: what does not exist is deleted
     if step.path:
         made[step.identity] = delete(made[step.identity], step)
     else:
@@ -180,7 +183,7 @@ def _apply_json(documents: list[Document], patch: JsonPatch) -> list[Document]:
         raise fail(str(error), patch.source) from None
 
 
-def _line(node: Node, path: Path) -> int:
+def line_at(node: Node, path: Path) -> int:
     """Where the value at a path stands."""
     for part in path:
         if isinstance(node, MappingNode):

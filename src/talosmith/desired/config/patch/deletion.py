@@ -1,7 +1,7 @@
 """`$patch: delete`: finding the places that a patch marks, and taking them out of a document.
 
 A mark stands in a mapping where a field, a map's entry, a list's item or a whole document would stand. What Talos
-does with marks in odd places is kept, except that it crashes on a missing document: here that is an error.
+does with marks in odd places is kept.
 """
 
 from __future__ import annotations
@@ -149,4 +149,4 @@ def _as_text(field: Field, value: Any) -> str | None:
         value = None if field.nullable else of.zero
     if value is None or (value == "" and of.name not in ("s", "manifest")):
         return None  # an address that is not given is not the same as the empty text
-    return f"{value:#o}" if of.name == "mode" else str(value)
+    return f"{value:#o}" if of.octal else str(value)

@@ -32,7 +32,7 @@ authorizationConfig       [*].
     "Cluster": """
 id                              s
 secret                          s  $
-controlPlane                    *.  !
+controlPlane                    *.
     endpoint            *url  !
     localAPIServerPort  int
 clusterName                     s

@@ -24,6 +24,7 @@ class Contract:
     network_section: bool = False  # machine.network is there, even if empty
     mirrors_as_documents: bool = True
     kubespan_as_document: bool = True
+    kubernetes_as_documents: bool = False  # Kubernetes, installation, discovery and host DNS, too
     documents: tuple[Mapping[str, Any], ...] = ()  # what stands beside the main document
 
     def __str__(self) -> str:
@@ -53,6 +54,7 @@ _1_12 = Contract(
     documents=({"apiVersion": "v1alpha1", "kind": "HostnameConfig", "auto": "stable"},),
 )
 _1_13 = replace(_1_12, version=(1, 13), network_section=False, kubespan_as_document=True)
+_1_14 = replace(_1_13, version=(1, 14), features={"diskQuotaSupport": True}, install={}, kubernetes_as_documents=True)
 
 CONTRACTS: Mapping[tuple[int, int], Contract] = MappingProxyType(
     {
@@ -64,6 +66,7 @@ CONTRACTS: Mapping[tuple[int, int], Contract] = MappingProxyType(
             replace(_1_8, version=(1, 11)),
             _1_12,
             _1_13,
+            _1_14,
         )
     }
 )

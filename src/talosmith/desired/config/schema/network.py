@@ -7,7 +7,7 @@ SHARED: dict[str, str] = {
 up         b
 mtu        u32
 addresses  [].
-    address        prefix  !
+    address        plain-prefix  !
     routePriority  *u32
 routes     [].
     destination  prefix
@@ -17,12 +17,6 @@ routes     [].
     mtu          u32
     table        table
 multicast  b
-""",
-    "Dhcp": """
-routeMetric       u32
-ignoreHostname    b
-clientIdentifier  *client-id
-duidRaw           mac
 """,
 }
 
@@ -116,12 +110,19 @@ peers         [].
 <Link
 """,
     "DHCPv4Config": """
-name  s  !
-<Dhcp
+name              s  !
+routeMetric       u32
+ignoreHostname    b
+ignoreRoutes      b
+clientIdentifier  *client-id
+duidRaw           mac
 """,
     "DHCPv6Config": """
-name  s  !
-<Dhcp
+name              s  !
+routeMetric       u32
+ignoreHostname    b
+clientIdentifier  *client-id
+duidRaw           mac
 """,
     "StaticHostConfig": """
 name       s    !
@@ -129,16 +130,23 @@ hostnames  []s  !
 """,
     "ResolverConfig": """
 nameservers    [].
-    address  address  !
+    address        address  !
+    protocol       dns-protocol
+    tlsServerName  s
 searchDomains  .
-    domains         []s
+    domains         []s  =  ?
     disableDefault  b
+hostDNS        .
+    enabled               b
+    forwardKubeDNSToHost  b
+    resolveMemberNames    b
 """,
     "TimeSyncConfig": """
 enabled      b
 bootTimeout  duration
 ntp          *.
     servers  []s
+    useNTS   b
 ptp          *.
     devices  []s
 """,
@@ -203,7 +211,7 @@ portSelector  .  !
     ports     []ports   !  =
     protocol  protocol  !
 ingress       [].  !  =
-    subnet  prefix  !
+    subnet  plain-prefix  !
     except  prefix
 """,
     "KubeSpanConfig": """
@@ -218,5 +226,44 @@ filters                      *.
 """,
     "KubeSpanEndpointsConfig": """
 extraAnnouncedEndpoints  []address-port  !
+""",
+    "BGPInstanceConfig": """
+name           s  !
+vrf            s
+localASN       u32  !
+routerID       address
+routeSource    address
+advertise      []s  =
+multipath      b
+maxPaths       u8
+installRoutes  b
+importRoutes   [].  =
+    bgpInstance  s  !
+    prefixes     []prefix  !
+neighbors      [].  =
+    address   address
+    link      s
+    peerASN   u32
+    localASN  u32
+    passive   bool
+    holdTime  duration
+    bfd       *.
+        transmitInterval  duration
+        receiveInterval   duration
+        detectMultiplier  u8
+""",
+    "HTTPProbeConfig": """
+name              s  !
+interval          duration
+failureThreshold  int
+url               url  !
+timeout           duration
+""",
+    "VethConfig": """
+name  s  !
+peer  .  !
+    name  s  !
+    <Link
+<Link
 """,
 }

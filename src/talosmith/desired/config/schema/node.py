@@ -28,6 +28,18 @@ cipher     s
 keySize    uint
 blockSize  uint
 options    []s
+allowDiscards  b
+""",
+    "Care": """
+trim   *.
+    enabled   b
+    interval  duration
+scrub  *.
+    enabled   b
+    interval  duration
+""",
+    "Xfs": """
+minAllocationGroupSize  size
 """,
 }
 
@@ -35,9 +47,13 @@ KINDS: dict[str, str] = {
     "VolumeConfig": """
 name          s  !
 provisioning  @Provisioning
+filesystem    .
+    xfs  *@Xfs
 encryption    @Encryption
 mount         .
-    secure  b
+    secure             b
+    disableAccessTime  b
+<Care
 """,
     "UserVolumeConfig": """
 name          s  !
@@ -46,10 +62,12 @@ provisioning  @Provisioning
 filesystem    .
     type                 filesystem
     projectQuotaSupport  b
+    xfs                  *@Xfs
 encryption    @Encryption
 mount         .
     disableAccessTime  b
     secure             b
+<Care
 """,
     "RawVolumeConfig": """
 name          s  !
@@ -70,6 +88,7 @@ mount      .
     readOnly           b
     disableAccessTime  b
     secure             b
+<Care
 """,
     "ExternalVolumeConfig": """
 name            s  !

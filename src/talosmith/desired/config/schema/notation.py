@@ -6,6 +6,7 @@ indented below a struct are its fields.
     type:   a scalar's name (see `scalars`), `.` for a struct, `@Name` for one of the shared structs;
             before it `*` (may be null), `[]` (list), `[*]` (list, items may be null), `{}` or `{*}` (map)
     marks:  `!` written even when empty      `=` a patch replaces it instead of merging into it
+            `?` a list that is written even when empty, if it is given
             `~key` list items of a patch merge with the item that has the same key; `~~key` they replace it
             `$` secret
 
@@ -74,6 +75,7 @@ class Field:
     always: bool = False
     replace: bool = False
     secret: bool = False
+    kept: bool = False  # given and empty is not the same as absent
 
 
 _TYPE = re.compile(r"(\*|\[\*?\]|\{\*?\})?(\.|@\w+|[\w-]+)")
@@ -94,7 +96,7 @@ def parse_table(name: str, table: str, shared: Mapping[str, Struct]) -> Struct:
         owner = stack[-1][1]
         words = line.split()
         if words[0].startswith("<"):
-            owner.fields.update(shared[words[0][1:]].fields)
+            owner.fields |= shared[words[0][1:]].fields
             continue
         made, inner = _field(owner.name, words, shared)
         owner.fields[made.key] = made
@@ -121,7 +123,7 @@ def _field(owner: str, words: list[str], shared: Mapping[str, Struct]) -> tuple[
     elif wrap.startswith("{"):
         of = MapOf(of, nullable)
     pointer = wrap == "*" or (isinstance(of, Scalar) and of.pointer)
-    return Field(key, of, pointer, "!" in marks, "=" in marks, "$" in marks), inner
+    return Field(key, of, pointer, "!" in marks, "=" in marks, "$" in marks, "?" in marks), inner
 
 
 def _named(base: str, shared: Mapping[str, Struct]) -> Type:

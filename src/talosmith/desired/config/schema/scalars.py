@@ -36,6 +36,7 @@ class Scalar:
     merge: Merge = "set"
     pointer: bool = False
     comparable: bool = True  # whether `$patch: delete` can pick a list item by it
+    octal: bool = False  # written in octal
 
 
 REDACTED = "******"  # stands for a key that was hidden; not base64
@@ -155,8 +156,8 @@ def _one_of(*names: str) -> Callable[[str, bool], str]:
     """The first name is the empty value. Case does not matter."""
 
     def read(text: str, plain: bool) -> str:
-        for name in (text, text.lower()):
-            if name in names:
+        for name in names:
+            if name.lower() == text.lower():
                 return name
         raise ValueError(f"is none of {', '.join(names)}")
 
@@ -189,13 +190,17 @@ ENUMS: dict[str, tuple[str, ...]] = {
     "table": ("unspec", *(str(number) for number in range(1, 253)), "default", "main", "local"),
     "wake": ("phy", "unicast", "multicast", "broadcast", "magic", "magicsecure", "filter"),
     "volume-type": ("partition", "disk", "tmpfs", "directory", "symlink", "overlay", "external"),
-    "filesystem": ("none", "xfs", "vfat", "ext4", "iso9660", "swapi", "virtiofs"),
+    "filesystem": ("none", "xfs", "vfat", "ext4", "iso9660", "swapi", "virtiofs", "btrfs"),
     "encryption": ("none", "luks2"),
     "fail-over-mac": ("none", "active", "follow"),
+    "dns-protocol": ("Do53", "DoT", "DoH"),
+    "lvm-type": ("linear", "raid1", "raid0", "raid10"),
+    "raid-level": ("raid1",),
+    "raid-metadata": ("1.0", "1.2"),
 }  # fmt: skip
 
 _NUMBERS = {
-    "int": (-(1 << 63), (1 << 63) - 1), "uint": (0, (1 << 64) - 1),
+    "int": (-(1 << 63), (1 << 63) - 1), "i32": (-(1 << 31), (1 << 31) - 1), "uint": (0, (1 << 64) - 1),
     "u8": (0, 255), "u16": (0, 65535), "u32": (0, (1 << 32) - 1),
 }  # fmt: skip
 
@@ -207,11 +212,12 @@ SCALARS: dict[str, Scalar] = {
         Scalar("b", _bool, False, "always", pointer=True, comparable=False),
         Scalar("bool", _bool, False, "always", comparable=False),
         *(Scalar(name, _number(*bounds), 0, comparable=False) for name, bounds in _NUMBERS.items()),
-        Scalar("mode", _number(*_NUMBERS["u32"]), 0),
+        Scalar("mode", _number(*_NUMBERS["u32"]), 0, octal=True),
         Scalar("duration", _duration, "0s"),
         Scalar("url", _url, "", "url"),
         Scalar("address", _network(govalues.address)),
-        Scalar("prefix", _network(govalues.prefix), "", "frozen"),
+        Scalar("prefix", _network(govalues.prefix)),
+        Scalar("plain-prefix", _network(govalues.prefix), "", "frozen"),
         Scalar("address-port", _network(govalues.address_port)),
         Scalar("mac", _hardware_address, "", "always"),
         Scalar("cel", _text, "", "erase"),

@@ -137,7 +137,7 @@ def _talos_version(data: Mapping[str, Any], document: Document, remarks: Remarks
         return Version.parse(text)
     except ValueError:
         what = f"`talosVersion`: `{text}` is not a full version"
-        fix, line = "write all three parts, for example v1.13.9", document.locate(("talosVersion",))[0]
+        fix, line = "write all three parts, for example v1.14.1", document.locate(("talosVersion",))[0]
         raise InventoryError([Problem("error", what, fix=fix, file=document.file, line=line)]) from None
 
 
