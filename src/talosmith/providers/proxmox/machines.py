@@ -43,7 +43,7 @@ class Machines:
     async def standing(self) -> Sequence[Machine]:
         """Those that have a VM."""
         rows = [row for row in await self.lookup.rows() if self._may_be_ours(row)]
-        found = await asyncio.gather(*map(self._machine_of, rows))
+        found = await asyncio.gather(*(self._machine_at(row.host, row.vmid) for row in rows))
         return [one for one in found if one is not None]
 
     async def _seeds(self) -> set[str]:
@@ -62,13 +62,15 @@ class Machines:
 
     async def _begun(self, name: str) -> Machine | None:
         """Creation was cut off before the VM, and left the seed, which has the config in it: `create` continues,
-        `destroy` deletes it. None if there is a VM that the list does not have yet."""
+        `destroy` deletes it. A VM that came after the list of VMs was read is described as those in the list are."""
         spec = self.settings.specs.get(name)
         vmid = spec.node.vmid if spec is not None else None
         if spec is not None and vmid is not None:
-            vm = await self.lookup.vm(self.settings.host(spec), vmid)
+            host = self.settings.host(spec)
+            vm = await self.lookup.vm(host, vmid)
             if vm is not None and (vm.being_made or vm.marker.is_of(self.owner)):
-                return None
+                machine = await self._machine_at(host, vmid)
+                return replace(machine, seeded=True) if machine is not None else None
         role = spec.role if spec is not None else "worker"
         tags = self.owner.tags(name, role)
         return Machine(id=f"{vmid or 0}/", name=name, role=role, power="off", seeded=True, unfinished=True, tags=tags)
@@ -89,15 +91,15 @@ class Machines:
             return False
         return owner_tag(self.owner) in row.tags or row.vmid in self.settings.vmids or TEMPLATE_TAG in row.tags
 
-    async def _machine_of(self, row: Row) -> Machine | None:
-        vm = await self.lookup.vm(row.host, row.vmid, live=True)
-        if vm is None or vm.is_template:
+    async def _machine_at(self, host: str, vmid: int) -> Machine | None:
+        vm = await self.lookup.vm(host, vmid, live=True)
+        if vm is not None and vm.being_made and not self.is_ours(vm) and vmid in self.settings.vmids:
+            if await makes_vms(self.client, host):
+                return self.in_the_making(vm)
+            vm = await self.lookup.vm(host, vmid, live=True)  # the task may have ended between both answers
+        if vm is None or vm.is_template or not self.is_ours(vm):
             return None
-        if self.is_ours(vm):
-            return await self.described(vm)
-        if vm.being_made and vm.vmid in self.settings.vmids and await makes_vms(self.client, vm.host):
-            return self.in_the_making(vm)
-        return None
+        return await self.described(vm)
 
     def in_the_making(self, vm: Vm) -> Machine:
         """Whose it will be is not in its config yet."""

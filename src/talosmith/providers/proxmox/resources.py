@@ -217,7 +217,7 @@ class ProxmoxResources:
         users = [one.name for one in await self.machines.standing()]
         users += [one.vm.name for one in await self._own_templates() if f"{one.image}@{host}" == there.name]
         if users:
-            raise Temporary(f"the {there.key} is in use by {', '.join(users)}", retry_after=2.0)
+            raise _in_use(there, users)
 
     async def _delete_template(self, there: Resource) -> None:
         found = [one for one in await self.templates.listed() if one.vm.id == there.id]
@@ -225,8 +225,16 @@ class ProxmoxResources:
             return
         template = found[0]
         if standing := [one.name for one in await self.machines.standing()]:
-            raise Temporary(f"the {there.key} is in use by {', '.join(standing)}", retry_after=2.0)
+            raise _in_use(there, standing)
         clones = self._foreign(await self.templates.linked([template]), template)
         kept = template.kept or set(template.clusters) - {self.owner.id} or clones
         if kept or not await self.templates.delete_unused(template):
             await self.templates.use(template, by=False)
+
+
+def _in_use(resource: Resource, users: Sequence[str]) -> Temporary:
+    return Temporary(
+        f"the {resource.key} is in use by {', '.join(users)}",
+        hint="these were created after the plan was made: run the same command again",
+        retry_after=2.0,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,12 +14,13 @@ import pytest
 
 from talosmith.errors import Temporary
 from talosmith.model.machines import Machine
-from talosmith.providers.proxmox import making
+from talosmith.providers.proxmox import machines, making
 from talosmith.providers.proxmox import provider as provider_module
+from talosmith.providers.proxmox.client import ProxmoxClient
 from talosmith.providers.proxmox.lookup import Lookup
 from tests.provider_contract import persist, refusal
 from tests.simulators.proxmox import Proxmox
-from tests.unit.providers.proxmox.proxmox_harness import OWNER, QEMU, AtChange, ProxmoxHarness, proxmox
+from tests.unit.providers.proxmox.proxmox_harness import MANY, OWNER, QEMU, AtChange, ProxmoxHarness, proxmox
 from tests.unit.providers.proxmox.proxmox_vms import CONFIG, KINDS, SEED, config_of, from_image, from_template, seeds
 from tests.waiting import comes_true
 
@@ -139,6 +140,58 @@ async def test_a_vm_in_the_making_is_unfinished_and_left_alone_until_its_task_en
     world.pass_time(100.0)
     await deleting
     assert 3000 not in world.vms and seeds(harness) == ["w-2"]
+
+
+async def test_a_vm_whose_task_ends_while_machines_are_listed_is_listed(
+    harness: ProxmoxHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its config said `lock: create`, and the list of tasks that came after has no task any more. No seed tells."""
+    from_image(harness)
+    harness = replace(harness, options={**harness.options, "seed": False})
+    world = harness.world
+    world.pace.durations["qmcreate"] = 10_000.0
+    creating = asyncio.create_task(harness.provider().create(harness.spec("w-1")))
+
+    async def begun() -> str:
+        return "" if 3000 in world.vms else "no VM yet"
+
+    await comes_true(begun)
+    world.freeze()
+    creating.cancel()
+    asked = machines.makes_vms
+
+    async def ends_before(client: ProxmoxClient, node: str) -> bool:
+        world.clock.thaw()
+        world.pass_time(20_000.0)
+        return await asked(client, node)
+
+    monkeypatch.setattr(machines, "makes_vms", ends_before)
+    (machine,) = await harness.provider().find()
+    assert machine.name == "w-1" and machine.unfinished
+    monkeypatch.undo()
+    await harness.provider().destroy(machine)
+    assert 3000 not in world.vms
+
+
+async def test_a_vm_that_comes_while_machines_are_listed_is_listed(
+    harness: ProxmoxHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call of a killed run may arrive after the list of VMs was read; the seed, which came before, tells."""
+    harness.world.faults.lose_requests(MANY, method="POST", path=QEMU)
+    with pytest.raises(Temporary, match="broke"):
+        await harness.provider().create(harness.spec("w-1"), CONFIG)
+    harness.world.faults.clear()
+    assert seeds(harness) == ["w-1"] and not harness.world.vms
+    listed = machines.Machines.standing
+
+    async def created_after(self: machines.Machines) -> Sequence[Machine]:
+        found = await listed(self)
+        await harness.provider().create(harness.spec("w-1"), CONFIG)
+        return found
+
+    monkeypatch.setattr(machines.Machines, "standing", created_after)
+    (machine,) = await harness.provider().find()
+    assert machine.name == "w-1" and machine.seeded and machine.power == "on" and not machine.unfinished
 
 
 async def test_a_vm_that_somebody_else_is_making_with_our_vmid_is_not_ours(tmp_path: Path) -> None:
