@@ -28,7 +28,7 @@ test: lint  ## Style, types, layers, and every test that needs nothing but Pytho
 	@echo "make test-real adds the tests that need the real talosctl, Talos, Kubernetes, libvirt, helm and sops, or root"
 
 # All of these are slow; to collect them imports moto, in each worker.
-MOTO := --ignore tests/lab/aws --ignore tests/unit/simulators/aws
+MOTO := --ignore tests/lab/aws --ignore tests/unit/providers/aws --ignore tests/unit/simulators/aws
 test-fast: $(DEVELOPING)  ## The inner loop: nothing slow, nothing real
 	$(PYTEST) -n $(WORKERS) --ignore tests/real --ignore tests/contract $(MOTO) -m "not slow and not real" -q
 

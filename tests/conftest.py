@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import rsa_keys
 from tools.peers import PeerUnavailable, find
 
 pytest.register_assert_rewrite("tests.provider_contract", "tests.resource_contract")  # assertions tell what they saw
@@ -38,6 +39,11 @@ settings.register_profile("new examples", UNHURRIED)
 # In CI the same examples every time, so that a change is blamed only for what it broke; elsewhere new ones each time.
 settings.register_profile("ci", UNHURRIED, derandomize=True)
 settings.load_profile("ci" if NO_SKIPS else "new examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    assert config.cache is not None
+    rsa_keys.reuse(config.cache.mkdir("rsa-keys"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -90,7 +90,7 @@ def read(data: bytes, bucket: bytes) -> list[tuple[bytes, bytes]]:
                 if inner == 0:  # a small bucket lies inside its own entry, after the root
                     return [(key, item) for _, key, item in _leaf_items(value, _ROOT.size)]
                 return [(key, item) for _, key, item in _items(data, inner, page_size)]
-    except (struct.error, IndexError, RecursionError):
+    except (struct.error, IndexError, RecursionError, OverflowError):
         raise BadDatabase("a page points outside the file") from None
     raise BadDatabase(f"there is no bucket {bucket.decode(errors='replace')!r} in it")
 

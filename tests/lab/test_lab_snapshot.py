@@ -6,7 +6,7 @@ import hashlib
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from talosmith_lab import bolt, snapshot
@@ -74,6 +74,7 @@ def test_a_raw_copy_is_taken_only_without_the_check(sample: bytes) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 60_000), st.booleans())
+@example(b"\0\0\0\0\0\0\x08", 53541, False)  # the number of a page that no offset can have
 def test_garbage_never_does_worse_than_being_refused(garbage: bytes, at: int, hashed: bool) -> None:
     """Whatever is in the file, with a hash that fits or without."""
     store = KeyValues()

@@ -110,7 +110,6 @@ THE_SAME_EVERY_TIME = settings(
 )
 
 
-@given(world=worlds())
 def check(places: Callable[[], Here], world: World) -> None:
     here = places()
     here.write(3, 2)
@@ -140,4 +139,4 @@ def check(places: Callable[[], Here], world: World) -> None:
 def test_random_worlds_converge_and_nothing_is_done_that_was_not_shown(
     places: Callable[[], Here], number: int
 ) -> None:
-    settings(THE_SAME_EVERY_TIME, max_examples=number)(check)(places)
+    settings(THE_SAME_EVERY_TIME, max_examples=number)(given(world=worlds())(check))(places)

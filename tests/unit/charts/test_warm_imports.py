@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.charts import packed
 
 _CODE = """
@@ -48,6 +50,7 @@ _CHART = {
 }
 
 
+@pytest.mark.slow
 def test_add_ons_from_the_cache_import_little(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(_INVENTORY)
     (tmp_path / "web.tgz").write_bytes(packed(_CHART))

@@ -48,6 +48,7 @@ def _inventory(folder: Path, text: str) -> str:
     return str(folder)
 
 
+@pytest.mark.slow
 def test_errors_quote_what_is_in_files(tmp_path: Path) -> None:
     _, said = _talosmith("validate", "-i", _inventory(tmp_path, WRONG))
     assert is_tame(said)
@@ -58,6 +59,7 @@ def test_errors_quote_what_is_in_files(tmp_path: Path) -> None:
     assert r"`\u202e` is not an IP address" in said
 
 
+@pytest.mark.slow
 def test_data_holds_the_same_in_its_own_escapes(tmp_path: Path) -> None:
     inventory = _inventory(tmp_path, WRONG)
     out, _ = _talosmith("validate", "-i", inventory, "-o", "json")
@@ -67,6 +69,7 @@ def test_data_holds_the_same_in_its_own_escapes(tmp_path: Path) -> None:
     assert "domain: `\x9b31m\nerror: forged` is not a domain name" in whats
 
 
+@pytest.mark.slow
 def test_show_and_the_names_of_files(tmp_path: Path) -> None:
     inventory = _inventory(tmp_path, GOOD)
     (tmp_path / "patches/global").mkdir(parents=True)

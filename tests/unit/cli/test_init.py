@@ -132,6 +132,7 @@ def test_gitignore_keeps_what_is_there_and_covers_keys(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_questions_at_a_terminal(tmp_path: Path) -> None:
     """A real terminal: only there are questions asked."""
     controller, terminal = pty.openpty()
@@ -172,6 +173,7 @@ def test_questions_at_a_terminal(tmp_path: Path) -> None:
     assert (str(cluster.nodes[0].install_disk), cluster.nodes[0].interface) == ("/dev/sda", "eth0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "host"), [("", ENDPOINT_TO_COME), ("dev.example.org", "k8s.dev.example.org")])
 def test_the_domain_of_aws_may_be_left_out_at_a_terminal(answer: str, host: str, tmp_path: Path) -> None:
     controller, terminal = pty.openpty()

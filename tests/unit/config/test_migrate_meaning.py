@@ -29,6 +29,7 @@ def text(pair: Pair) -> str:
     return yaml.safe_dump({"machine": pair.machine, "cluster": pair.cluster})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["global", "controlplane"])
 @pytest.mark.parametrize(
     "pair", [pair for pair in (*PAIRS, *UNREAD_PAIRS) if pair.name not in NOT_IN_PATCHES], ids=str
