@@ -42,8 +42,8 @@ settings.load_profile("ci" if NO_SKIPS else "new examples")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    assert config.cache is not None
-    rsa_keys.reuse(config.cache.mkdir("rsa-keys"))
+    if (cache := getattr(config, "cache", None)) is not None:  # not with `-p no:cacheprovider`
+        rsa_keys.reuse(cache.mkdir("rsa-keys"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 KEPT = 4  # so that bundles made one after the other differ in this key, too
 BITS = 4096  # of the keys that Talos' bundles have; others are generated
 
-_generate = rsa.generate_private_key
+generate = rsa.generate_private_key
 
 
 def reuse(folder: Path) -> None:
@@ -32,7 +32,7 @@ def reuse(folder: Path) -> None:
 
     def key(public_exponent: int, key_size: int, *more: Any, **options: Any) -> rsa.RSAPrivateKey:
         if key_size != BITS:
-            return _generate(public_exponent, key_size, *more, **options)
+            return generate(public_exponent, key_size, *more, **options)
         file = folder / f"{next(turns) % KEPT}.pem"
         if file not in read:
             read[file] = _read(file) if file.exists() else _generated(file, public_exponent, key_size)
@@ -49,7 +49,7 @@ def _read(file: Path) -> rsa.RSAPrivateKey:
 
 
 def _generated(file: Path, public_exponent: int, key_size: int) -> rsa.RSAPrivateKey:
-    made = _generate(public_exponent, key_size)
+    made = generate(public_exponent, key_size)
     new = file.with_suffix(f".{os.getpid()}")
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
         out.write(made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from talosmith.desired.bundle import Bundle
+from talosmith.desired.pki import write_key
 from talosmith.desired.target import Desired
 from talosmith.model.secret import Secret
 from talosmith.observed.config_differences import config_differences
@@ -19,6 +20,7 @@ from talosmith.report import diff, plan_markdown
 from talosmith.report import plan as plan_report
 from talosmith.report.data import as_json, as_yaml
 from talosmith.report.style import Style
+from tests import rsa_keys
 from tests.plans.plan_worlds import bundle, desired, observed
 
 PLAIN = Style(io.StringIO())
@@ -33,6 +35,7 @@ def secrets_of(value: Any, key: str = "") -> set[str]:
 def with_other_secrets(state: str) -> tuple[Desired, Observed, set[str]]:
     wanted = desired({"controlplane": 1, "workers": 1})
     other = Bundle.generate(contract=(1, 13))
+    other = replace(other, k8s_service_account=write_key(rsa_keys.generate(65537, rsa_keys.BITS)))
     theirs = Desired(wanted.cluster, other)
     seen = observed(wanted, {"cp-1": state, "w-1": "booting" if state == "waiting" else state}, etcd={}, api=None)
     nodes = {

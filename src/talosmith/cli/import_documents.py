@@ -6,6 +6,7 @@ no equal stays as it is, with a remark; if both forms did not mean the same, all
 
 from __future__ import annotations
 
+import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +41,7 @@ def in_documents(imported: Imported) -> Imported:
         proofs = list(prove(report.cluster, after)) if found.changes else []
     files = dict(imported.files)
     for change in found.changes:
-        name = str(Path(change.path).relative_to(folder))
+        name = _name(change.path, folder)
         files.pop(name, None)
         if change.after is not None:
             files[name] = change.after
@@ -62,7 +63,8 @@ def _kept(found: InventoryMigration, folder: Path) -> list[Remark]:
 
 
 def _name(source: str, folder: Path) -> str:
-    return source.removeprefix(f"{folder}/")
+    """Files are named as seen from the working directory, where that is shorter."""
+    return os.path.relpath(source, folder)
 
 
 def _remark(what: str, why: str) -> Remark:

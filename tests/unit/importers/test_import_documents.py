@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,14 @@ def test_what_has_no_equal_stays_with_a_remark(tmp_path: Path, capsys: pytest.Ca
     assert "machine.kubelet.extraMounts stays in v1alpha1 form" in said
     texts = "".join(path.read_text() for path in (tmp_path / "new/patches").rglob("*.yaml"))
     assert "extraMounts" in texts
+
+
+def test_the_working_directory_may_be_beside_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where files are named as `../file`."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    save(tmp_path, talconfig(talosVersion="v1.14.1", kubernetesVersion="v1.37.0", patches=[PATCH]))
+    assert run(["import", "talconfig", "../talconfig.yaml", "--into", "new"]) == 0
+    texts = [path.read_text() for path in Path("new/patches").rglob("*.yaml")]
+    assert any("kind: KubeletConfig" in text for text in texts)

@@ -138,7 +138,9 @@ class ProxmoxHarness:
             self.world.faults.fail_percent(percent)
 
     async def hide_new(self, seconds: float) -> None:
+        """VMs without a seed: with one, a VM is found by its seed."""
         await self.pass_time(seconds + 1)
+        self.options = {**self.options, "seed": False}
         self.world.list_delay = seconds
 
     async def pass_time(self, seconds: float) -> None:
