@@ -137,6 +137,7 @@ class ServerHarness:
     def _settings(self) -> ProxmoxSettings:
         given = self._given
         section = Section(
+            seed=not self._way.hiding,
             node=given.node, datastore=given.datastore, iso=given.iso, iso_storage=given.iso.partition(":")[0],
             autostart=False, tags=[MARK],
         )  # fmt: skip
@@ -186,6 +187,7 @@ class ServerHarness:
         self._way.failing = percent
 
     async def hide_new(self, seconds: float) -> None:
+        """VMs without a seed: with one, a VM is found by its seed."""
         self._way.hiding = seconds
 
     async def pass_time(self, seconds: float) -> None:

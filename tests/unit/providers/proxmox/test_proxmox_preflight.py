@@ -92,8 +92,8 @@ async def test_a_vmid_that_a_machine_of_another_cluster_has(tmp_path: Path) -> N
 async def test_a_machine_that_another_run_makes_meanwhile_is_not_in_the_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its VM is made between two looks: listed by none, and its VMID is taken."""
-    with proxmox(tmp_path) as harness:
+    """Its VM is made between two looks: listed by none, found by no seed, and its VMID is taken."""
+    with proxmox(tmp_path, options={"seed": False}) as harness:
         await harness.provider().create(harness.spec("w-1"))
         provider, late = harness.provider(), [1, 1]
         rows = Lookup.rows
