@@ -1,4 +1,4 @@
-"""The warm parent of talosmith processes for this folder: it has also imported boto3 and the provider of AWS."""
+"""The warm parent of talosmith processes for this folder: it has also imported boto3."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ from functools import partial
 from tests.lab.up import warm
 from tests.simulators.aws_names import resolve
 
-_NEEDED = (
-    *(f"talosmith.cli.{name}" for name in ("doctor", "secrets", "status")),
-    "talosmith.providers.aws",
-    "boto3",
-    "httpx2",
-)
+_NEEDED = ("boto3",)
 
 
 start = partial(warm.start, module="tests.lab.aws.warm_aws")

@@ -1,4 +1,4 @@
-"""The warm parent of talosmith processes for this folder: it has also imported the provider of Proxmox VE."""
+"""The warm parent of talosmith processes for this folder: it has also imported what that provider needs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from functools import partial
 
 from tests.lab.up import warm
 
-_NEEDED = (
-    *(f"talosmith.cli.{name}" for name in ("doctor", "secrets", "status")),
-    "talosmith.providers.proxmox",
-    "httpx2",
-    "pycdlib",
-)
+_NEEDED = ("pycdlib",)
 
 
 start = partial(warm.start, module="tests.lab.proxmox.warm_proxmox")
