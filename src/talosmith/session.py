@@ -28,8 +28,8 @@ from talosmith.engine.folder import cluster_folder, make_folder
 from talosmith.errors import InventoryError, PlanBlocked, Problem, UsageError, no_such
 from talosmith.events import Event, Events, Listener
 from talosmith.inventory import check, load
-from talosmith.inventory.findings import EVERYTHING, Allowed
 from talosmith.inventory.sources import find
+from talosmith.model.allowed import EVERYTHING, Allowed
 from talosmith.model.cluster import Cluster
 from talosmith.observed.machines import machines_by_name
 from talosmith.observed.observe import observe

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from talosmith.inventory.findings import Allowed
+from talosmith.model.allowed import Allowed
 
 AllowOption = Annotated[
     list[Allowed] | None,

@@ -61,9 +61,9 @@ def migrate(
     from talosmith.desired.config.migrate.proof import NEW, prove
     from talosmith.desired.machine.render import MODES
     from talosmith.files.regular import shown
-    from talosmith.inventory.findings import EVERYTHING
     from talosmith.inventory.load import check_sources
     from talosmith.inventory.sources import find, read
+    from talosmith.model.allowed import EVERYTHING
     from talosmith.report import config_migration as report
 
     file = find(inventory, environment)

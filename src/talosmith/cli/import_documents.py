@@ -15,10 +15,10 @@ from talosmith.desired.config.migrate.edited import edited_cluster
 from talosmith.desired.config.migrate.inventory import InventoryMigration, migrate_inventory
 from talosmith.desired.config.migrate.proof import NEW, prove
 from talosmith.errors import InventoryError
-from talosmith.inventory.findings import EVERYTHING
 from talosmith.inventory.importers import Imported, Remark
 from talosmith.inventory.load import check_sources
 from talosmith.inventory.sources import CLUSTER_FILE, read
+from talosmith.model.allowed import EVERYTHING
 
 
 def in_documents(imported: Imported) -> Imported:

@@ -9,7 +9,7 @@ import typer
 
 from talosmith.cli.options import EnvironmentOption, InventoryOption, Output, OutputOption, application, emit, say
 from talosmith.inventory import check
-from talosmith.inventory.findings import EVERYTHING
+from talosmith.model.allowed import EVERYTHING
 from talosmith.report import cluster as report_cluster
 from talosmith.report.problems import as_lines
 from talosmith.report.style import Style

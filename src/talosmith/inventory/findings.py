@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from talosmith.errors import Severity
 from talosmith.inventory.parse import Path
-
-
-class Allowed(StrEnum):
-    """Errors that `--allow` turns into warnings: what talosmith advises against, and could do."""
-
-    UNSUPPORTED_VERSIONS = "unsupported-versions"
-
-
-EVERYTHING = frozenset(Allowed)
+from talosmith.model.allowed import Allowed
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from talosmith.errors import InventoryError, Problem
 from talosmith.files.regular import shown
 from talosmith.inventory import rules
 from talosmith.inventory.explain import explain, path_in_files
-from talosmith.inventory.findings import EVERYTHING, Allowed, Finding
+from talosmith.inventory.findings import Finding
 from talosmith.inventory.merge import Merged, show_line
 from talosmith.inventory.origins import Origin, origins
 from talosmith.inventory.parse import Document, Path
@@ -21,6 +21,7 @@ from talosmith.inventory.patches import PatchFiles
 from talosmith.inventory.resolve import GROUP, Resolved, Unresolvable, resolve
 from talosmith.inventory.schema import Inventory
 from talosmith.inventory.sources import Sources, find, read
+from talosmith.model.allowed import EVERYTHING, Allowed
 from talosmith.model.cluster import Cluster
 from talosmith.model.services import AddonSettings
 

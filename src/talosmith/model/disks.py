@@ -52,19 +52,19 @@ _SERIAL = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9._:-]{3,99}\Z")
 _LONGEST_SERIAL = 200  # in the explicit form; NVMe and SCSI have shorter ones
 _LONGEST_QUOTE = 80
 
+# Patterns for what is no disk are compiled when one is met: most inventories have none.
 # `20Gx`, `20 GByte`, `1,5T`, `400`: a few digits, and no more than a word that may be a unit.
-_LIKE_A_SIZE = re.compile(
-    r"[-+~<>=]{0,2}\s*(\d{1,6})(?:[.,](\d{1,3}))?\s*(?:([KMGT])(?:[A-Za-z]{0,5}|[A-Za-z0-9]{0,3})[\s.]*)?\Z", re.I
+_LIKE_A_SIZE = (
+    r"[-+~<>=]{0,2}\s*(\d{1,6})(?:[.,](\d{1,3}))?\s*(?:([KMGT])(?:[A-Za-z]{0,5}|[A-Za-z0-9]{0,3})[\s.]*)?\Z"
 )
-_SIZE_WITHIN = re.compile(r"\s*(\d{1,6})(?:[.,](\d{1,3}))?\s*([KMGT])[A-Za-z]{0,5}\s", re.I)  # `40G or more`
+_SIZE_WITHIN = r"\s*(\d{1,6})(?:[.,](\d{1,3}))?\s*([KMGT])[A-Za-z]{0,5}\s"  # `40G or more`
 # `sda`, `dev/sda`, `/sda`, `nvme0`, `by-id/…`: a path below /dev without its beginning.
-_LIKE_A_DEVICE = re.compile(
+_LIKE_A_DEVICE = (
     r"[\\/]*(?:dev[\\/]+)?"
-    r"((?:[shv]d|xvd)[a-z]{1,3}\d{0,3}|(?:nvme|mmcblk|md|dm-|loop|nbd|sr|zd|pmem)\d{1,4}(?:[np]\d{1,4}){0,2})\s*\Z",
-    re.I,
+    r"((?:[shv]d|xvd)[a-z]{1,3}\d{0,3}|(?:nvme|mmcblk|md|dm-|loop|nbd|sr|zd|pmem)\d{1,4}(?:[np]\d{1,4}){0,2})\s*\Z"
 )
-_LIKE_A_LINK = re.compile(r"/*(?:dev/+)?(?:disk/+)?(by-[a-z]+/+[A-Za-z0-9/._:+-]{1,150})\Z")
-_LIKE_AN_ID = re.compile(r"(?:ata|nvme|scsi|wwn|usb|virtio|mmc)-[A-Za-z0-9._:+-]{1,150}\Z")
+_LIKE_A_LINK = r"/*(?:dev/+)?(?:disk/+)?(by-[a-z]+/+[A-Za-z0-9/._:+-]{1,150})\Z"
+_LIKE_AN_ID = r"(?:ata|nvme|scsi|wwn|usb|virtio|mmc)-[A-Za-z0-9._:+-]{1,150}\Z"
 _TYPES = ("ssd", "hdd", "nvme", "sd")
 
 
@@ -129,20 +129,20 @@ def _explicit(value: dict[Any, Any]) -> DiskSerial:
 
 def _likely_device(text: str) -> str:
     """The device that is meant by text that is almost one; empty if it is not like one."""
-    device = _LIKE_A_DEVICE.match(text)
+    device = re.match(_LIKE_A_DEVICE, text, re.I)
     if device:
         name = device[1].lower()
         return f"/dev/{name}n1" if re.fullmatch(r"nvme\d+", name) else f"/dev/{name}"
-    link = _LIKE_A_LINK.match(text)
+    link = re.match(_LIKE_A_LINK, text)
     if link:
         return f"/dev/disk/{link[1]}"
-    if _LIKE_AN_ID.match(text):
+    if re.match(_LIKE_AN_ID, text):
         return f"/dev/disk/by-id/{text}"
     return _as_explicit(text[7:].strip()) if text.lower().startswith(("serial:", "serial=")) else ""
 
 
 def _likely_size(text: str) -> str:
-    found = _LIKE_A_SIZE.match(text) or _SIZE_WITHIN.match(text)
+    found = re.match(_LIKE_A_SIZE, text, re.I) or re.match(_SIZE_WITHIN, text, re.I)
     if found is None:
         return ""
     part = f".{found[2]}" if found[2] else ""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from talosmith.inventory.findings import Allowed, Finding, error, warning
+from talosmith.inventory.findings import Finding, error, warning
 from talosmith.inventory.resolve import Resolved
+from talosmith.model.allowed import Allowed
 from talosmith.model.known_bad import NAMES, known_bad
 from talosmith.model.versions import NEWEST_KUBERNETES, NEWEST_TALOS, OLDEST_TALOS, TALOS_LINES, line_text
 

@@ -67,14 +67,14 @@ def _hosted_zone(value: str) -> str:
     return text
 
 
-_KMS_KEY = re.compile(
+_KMS_KEY = (
     r"(arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:)?alias/[\w/-]+"
     r"|(arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/)?([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32})"
 )
 
 
 def _kms_key(value: str) -> str:
-    if not _KMS_KEY.fullmatch(value):
+    if not re.fullmatch(_KMS_KEY, value):
         fix = "its id, as 01234567-89ab-cdef-0123-456789abcdef, an alias, as alias/talos, or an ARN of one of them"
         raise wrong(f"`{value}` is not a KMS key", fix=fix)
     return value

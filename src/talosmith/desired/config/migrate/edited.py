@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from talosmith.desired.config.migrate.inventory import FileChange, with_patches
-from talosmith.inventory.findings import EVERYTHING
 from talosmith.inventory.load import check_sources
 from talosmith.inventory.parse import Document, parse
 from talosmith.inventory.patch_folder import PatchFolder
 from talosmith.inventory.sources import Layer, Sources
+from talosmith.model.allowed import EVERYTHING
 from talosmith.model.cluster import Cluster, Patch
 
 
